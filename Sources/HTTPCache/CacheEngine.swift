@@ -72,11 +72,8 @@ public final class CacheEngine: Sendable {
     ///   - options: timeouts, limits, breaker and guard.
     ///   - rules: override the policy, options and the responses' own fields for individual
     ///     requests and responses; `nil` has no cost.
-    ///   - clock: read when a request or a response arrives.
-    ///   - sleeper: the clock for timeouts and probes.
-    ///   - jitter: returns a number from 0 to 1 for each probe of an unreachable origin.
-    ///   - telemetry: counts this engine's work.
-    public convenience init(
+    ///   - parts: the clocks, the counters and the fleet.
+    public init(
         store: any ResponseStore,
         transport: any Transport,
         policy: CachePolicy = CachePolicy(kind: .private),
@@ -84,73 +81,30 @@ public final class CacheEngine: Sendable {
         mode: OfflineMode = .automatic,
         options: EngineOptions = EngineOptions(),
         rules: (any ExchangeRules)? = nil,
-        clock: any WallClock = SystemWallClock(),
-        sleeper: any Clock<Duration> = TimeoutClock(),
-        jitter: @escaping @Sendable () -> Double = { Double.random(in: 0...1) },
-        telemetry: Telemetry = Telemetry(),
-        logger: Logger
-    ) {
-        self.init(
-            store: store,
-            transport: transport,
-            fleet: nil,
-            contact: nil,
-            policy: policy,
-            credentialSecret: credentialSecret,
-            mode: mode,
-            options: options,
-            rules: rules,
-            clock: clock,
-            sleeper: sleeper,
-            jitter: jitter,
-            telemetry: telemetry,
-            logger: logger
-        )
-    }
-
-    /// Creates an engine whose responses are shared with other nodes.
-    ///
-    /// - Parameters:
-    ///   - fleet: where to find other nodes' responses; `nil` if none are shared.
-    ///   - contact: limits how long fresh responses are served without validation; `nil` sets no
-    ///     limit.
-    package init(
-        store: any ResponseStore,
-        transport: any Transport,
-        fleet: (any FleetResponses)?,
-        contact: ContactLease? = nil,
-        policy: CachePolicy = CachePolicy(kind: .private),
-        credentialSecret: [UInt8],
-        mode: OfflineMode = .automatic,
-        options: EngineOptions = EngineOptions(),
-        rules: (any ExchangeRules)? = nil,
-        clock: any WallClock = SystemWallClock(),
-        sleeper: any Clock<Duration> = TimeoutClock(),
-        jitter: @escaping @Sendable () -> Double = { Double.random(in: 0...1) },
-        telemetry: Telemetry = Telemetry(),
+        parts: Parts = Parts(),
         logger: Logger
     ) {
         precondition(credentialSecret.count >= 16, "A credential secret must have at least 16 bytes.")
         precondition(options.inFlightLimit > 0, "'inFlightLimit' must be at least 1.")
         self.store = store
-        self.blockingLookup = store.blockingLookup
+        blockingLookup = store.blockingLookup
         self.transport = transport
-        self.callbacks = transport.callbacks
-        self.finder = fleet.map { PeerLookups($0) }
-        contactLease = contact
+        callbacks = transport.callbacks
+        finder = parts.fleet.map { PeerLookups($0) }
+        contactLease = parts.contact
         self.policy = policy
-        self.partitions = CredentialPartition(secret: credentialSecret)
-        self.currentMode = Mutex(mode)
-        self.currentSettings = Mutex(Settings(options: options, rules: rules))
-        self.hasRulesWithPaths = Atomic(rules?.havePaths ?? false)
+        partitions = CredentialPartition(secret: credentialSecret)
+        currentMode = Mutex(mode)
+        currentSettings = Mutex(Settings(options: options, rules: rules))
+        hasRulesWithPaths = Atomic(rules?.havePaths ?? false)
         contentPermits = ContentPermits(bytes: options.responseMemory)
-        self.origins = OriginRegistry(options: options, labels: telemetry.origins.labels)
-        self.throttle = FailureThrottle(duration: options.failureThrottle)
-        self.clock = clock
-        self.sleeper = sleeper
-        self.deadlines = Deadlines(sleeper: sleeper)
-        self.jitter = jitter
-        self.telemetry = telemetry
+        origins = OriginRegistry(options: options, labels: parts.telemetry.origins.labels)
+        throttle = FailureThrottle(duration: options.failureThrottle)
+        clock = parts.clock
+        sleeper = parts.sleeper
+        deadlines = Deadlines(sleeper: parts.sleeper)
+        jitter = parts.jitter
+        telemetry = parts.telemetry
         self.logger = logger
     }
 

@@ -22,7 +22,7 @@ final class EngineDoor: CaseDoor {
             transport: CaseTransport(origin: origin, clock: clock),
             policy: CachePolicy(kind: .shared),
             credentialSecret: [UInt8](repeating: 7, count: 32),
-            clock: clock,
+            parts: .init(clock: clock),
             logger: Logger(label: "conformance") { _ in SwiftLogNoOpLogHandler() }
         )
     }

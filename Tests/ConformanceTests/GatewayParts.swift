@@ -37,7 +37,7 @@ struct GatewayParts: Sendable {
             policy: CachePolicy(kind: .shared),
             credentialSecret: [UInt8](repeating: 7, count: 32),
             options: options,
-            clock: clock,
+            parts: .init(clock: clock),
             logger: logger
         )
         var configuration = GatewayConfiguration(origin: gatewayOrigin, port: 0)

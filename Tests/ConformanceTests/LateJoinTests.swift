@@ -26,7 +26,7 @@ import Testing
             transport: transport,
             policy: CachePolicy(kind: .shared),
             credentialSecret: [UInt8](repeating: 7, count: 32),
-            clock: clock,
+            parts: .init(clock: clock),
             logger: Logger(label: "conformance") { _ in SwiftLogNoOpLogHandler() }
         )
         let gate = Gate()

@@ -107,9 +107,7 @@ import Testing
                 transport: transport,
                 credentialSecret: store.credentialSecret,
                 options: options,
-                clock: clock,
-                sleeper: ManualDurationClock(),
-                jitter: { 1 },
+                parts: .init(clock: clock, sleeper: ManualDurationClock(), jitter: { 1 }),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             )
         }

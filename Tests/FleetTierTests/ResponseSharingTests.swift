@@ -75,14 +75,15 @@ import Testing
             )
             var options = EngineOptions()
             options.hardTimeout = nil
+            var parts = CacheEngine.Parts(clock: wall)
+            parts.fleet = responses
             engine = CacheEngine(
                 store: store,
                 transport: fleet.origin,
-                fleet: responses,
                 policy: CachePolicy(kind: .shared),
                 credentialSecret: [UInt8](repeating: UInt8(number), count: 32),
                 options: options,
-                clock: wall,
+                parts: parts,
                 logger: logger
             )
         }

@@ -40,7 +40,7 @@ struct CaseGateway: Sendable {
             policy: CachePolicy(kind: .shared),
             credentialSecret: [UInt8](repeating: 7, count: 32),
             options: options,
-            clock: ManualClock(),
+            parts: .init(clock: ManualClock()),
             logger: logger
         )
         let server = GatewayServer(

@@ -463,8 +463,7 @@ import Testing
             transport: transport,
             credentialSecret: [UInt8](repeating: 7, count: 32),
             options: options,
-            clock: ManualClock(),
-            sleeper: ManualDurationClock(),
+            parts: .init(clock: ManualClock(), sleeper: ManualDurationClock()),
             logger: Logger(label: "test") { _ in log.handler }
         )
         let secret = "s3cret"

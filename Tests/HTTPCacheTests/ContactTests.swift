@@ -18,16 +18,15 @@ import Testing
             contact = ContactLease(term)
             var options = EngineOptions()
             options.hardTimeout = nil
+            var parts = CacheEngine.Parts(clock: ManualClock(), sleeper: ManualDurationClock())
+            parts.contact = contact
             engine = CacheEngine(
                 store: InMemoryResponseStore(),
                 transport: transport,
-                fleet: nil,
-                contact: contact,
                 policy: CachePolicy(kind: .shared),
                 credentialSecret: [UInt8](repeating: 7, count: 32),
                 options: options,
-                clock: ManualClock(),
-                sleeper: ManualDurationClock(),
+                parts: parts,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             )
         }

@@ -47,9 +47,7 @@ import Testing
             credentialSecret: [UInt8](repeating: 7, count: 32),
             options: options,
             rules: rules,
-            clock: fixture.clock,
-            sleeper: fixture.sleeper,
-            jitter: { 1 },
+            parts: .init(clock: fixture.clock, sleeper: fixture.sleeper, jitter: { 1 }),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         return (fixture, transport, engine)

@@ -36,9 +36,7 @@ struct EngineFixture {
             mode: mode,
             options: options,
             rules: rules,
-            clock: clock,
-            sleeper: sleeper,
-            jitter: { 1 },
+            parts: .init(clock: clock, sleeper: sleeper, jitter: { 1 }),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
     }

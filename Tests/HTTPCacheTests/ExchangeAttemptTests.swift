@@ -329,9 +329,7 @@ private struct AttemptFixture {
             credentialSecret: [UInt8](repeating: 7, count: 32),
             options: options,
             rules: rules,
-            clock: ManualClock(),
-            sleeper: ManualDurationClock(),
-            jitter: { 1 },
+            parts: .init(clock: ManualClock(), sleeper: ManualDurationClock(), jitter: { 1 }),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
     }

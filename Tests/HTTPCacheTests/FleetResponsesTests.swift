@@ -80,18 +80,17 @@ import Testing
             self.others = others
             var options = EngineOptions()
             options.hardTimeout = nil
+            var parts = CacheEngine.Parts(clock: clock, sleeper: ManualDurationClock(), jitter: { 1 })
+            parts.fleet = others
             engine = CacheEngine(
                 store: store,
                 transport: transport,
-                fleet: others,
                 policy: CachePolicy(kind: kind),
                 credentialSecret: [UInt8](repeating: 7, count: 32),
                 mode: mode,
                 options: options,
                 rules: rules,
-                clock: clock,
-                sleeper: ManualDurationClock(),
-                jitter: { 1 },
+                parts: parts,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             )
         }

@@ -82,9 +82,7 @@ private final class InformingTransport: Transport {
             transport: self,
             credentialSecret: [UInt8](repeating: 7, count: 32),
             options: options,
-            clock: clock,
-            sleeper: sleeper,
-            jitter: { 1 },
+            parts: .init(clock: clock, sleeper: sleeper, jitter: { 1 }),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         return (engine, sleeper, clock)

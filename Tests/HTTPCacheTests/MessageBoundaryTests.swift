@@ -49,8 +49,7 @@ import Testing
                 policy: CachePolicy(kind: .shared),
                 credentialSecret: [UInt8](repeating: 7, count: 32),
                 options: options,
-                clock: clock,
-                sleeper: ManualDurationClock(),
+                parts: .init(clock: clock, sleeper: ManualDurationClock()),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             )
         }

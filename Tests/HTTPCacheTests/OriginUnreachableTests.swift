@@ -209,9 +209,7 @@ import Testing
             transport: transport,
             credentialSecret: [UInt8](repeating: 7, count: 32),
             options: options,
-            clock: ManualClock(),
-            sleeper: sleeper,
-            jitter: { 1 },
+            parts: .init(clock: ManualClock(), sleeper: sleeper, jitter: { 1 }),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         transport.script(url, .failure(.connect), .fresh("new"))

@@ -145,8 +145,7 @@ import Testing
                 policy: CachePolicy(kind: .shared),
                 credentialSecret: [UInt8](repeating: 7, count: 32),
                 options: options,
-                clock: ManualClock(),
-                sleeper: sleeper,
+                parts: .init(clock: ManualClock(), sleeper: sleeper),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             )
         }
@@ -226,7 +225,7 @@ import Testing
             store: InMemoryResponseStore(),
             transport: Busy(waits: continuation),
             credentialSecret: [UInt8](repeating: 7, count: 32),
-            sleeper: sleeper,
+            parts: .init(sleeper: sleeper),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         var iterator = waits.makeAsyncIterator()

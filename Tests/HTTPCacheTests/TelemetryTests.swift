@@ -15,9 +15,7 @@ import Testing
             transport: fixture.transport,
             credentialSecret: [UInt8](repeating: 7, count: 32),
             options: options,
-            clock: fixture.clock,
-            sleeper: fixture.sleeper,
-            telemetry: Telemetry(factory: factory),
+            parts: .init(clock: fixture.clock, sleeper: fixture.sleeper, telemetry: Telemetry(factory: factory)),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
     }
@@ -80,9 +78,7 @@ import Testing
             store: fixture.store,
             transport: fixture.transport,
             credentialSecret: [UInt8](repeating: 7, count: 32),
-            clock: fixture.clock,
-            sleeper: fixture.sleeper,
-            telemetry: Telemetry(factory: factory),
+            parts: .init(clock: fixture.clock, sleeper: fixture.sleeper, telemetry: Telemetry(factory: factory)),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         fixture.transport.script(EngineFixture.url, .fresh("new"))

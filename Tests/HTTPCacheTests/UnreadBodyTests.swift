@@ -44,8 +44,7 @@ import Testing
                 transport: origin,
                 credentialSecret: [UInt8](repeating: 7, count: 32),
                 options: options,
-                clock: ManualClock(),
-                sleeper: sleeper,
+                parts: .init(clock: ManualClock(), sleeper: sleeper),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             )
         }

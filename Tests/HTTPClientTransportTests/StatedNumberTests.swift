@@ -106,7 +106,7 @@ struct StatedNumberTests {
             transport: transport,
             policy: CachePolicy(kind: .private),
             credentialSecret: [UInt8](repeating: 1, count: 32),
-            clock: ManualClock(),
+            parts: .init(clock: ManualClock()),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         func get(_ path: String, isPart: Bool) async throws -> String {

@@ -56,15 +56,16 @@ import Testing
                 settings: settings,
                 logger: logger
             )
+            var parts = CacheEngine.Parts()
+            parts.fleet = file.fleet.share == .responses ? responses : nil
             engine = CacheEngine(
                 store: store,
                 transport: world.origin,
-                fleet: file.fleet.share == .responses ? responses : nil,
                 policy: CachePolicy(kind: .shared),
                 credentialSecret: [UInt8](repeating: 7, count: 32),
                 options: file.options,
                 rules: file.rules,
-                clock: SystemWallClock(),
+                parts: parts,
                 logger: logger
             )
         }

@@ -54,7 +54,7 @@ struct ClientExchangeTests {
             transport: ScriptedTransport(),
             policy: CachePolicy(kind: .shared),
             credentialSecret: Array(repeating: 7, count: 32),
-            clock: clock,
+            parts: .init(clock: clock),
             logger: logger
         )
         let configuration = GatewayConfiguration(origin: try GatewayOrigin("http://127.0.0.1:1"), port: 0)

@@ -228,7 +228,7 @@ private struct Kitchen {
             mode: configuration.mode ?? .automatic,
             options: configuration.options,
             rules: configuration.rules,
-            clock: clock,
+            parts: .init(clock: clock),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
     }

@@ -38,7 +38,7 @@ private struct FixtureRun {
             transport: transport,
             policy: CachePolicy(kind: kind),
             credentialSecret: [UInt8](repeating: 1, count: 32),
-            clock: clock,
+            parts: .init(clock: clock),
             logger: quiet
         )
         do {

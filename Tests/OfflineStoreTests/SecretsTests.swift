@@ -82,7 +82,7 @@ import Testing
             transport: Origin(),
             policy: CachePolicy(kind: .private),
             credentialSecret: store.credentialSecret,
-            clock: clock,
+            parts: .init(clock: clock),
             logger: quiet
         )
         for index in 0..<6 {

@@ -198,6 +198,9 @@ public final class CachingClient: Sendable {
         }
         let secret = store.credentialSecret
         let rules = configuration.engineRules
+        var parts = CacheEngine.Parts(clock: clock, sleeper: sleeper)
+        parts.fleet = member?.fleetResponses
+        parts.contact = member?.contact
         self.engine = CacheEngine(
             store: responses,
             transport: CallTransport(base: transport) { base in
@@ -209,8 +212,6 @@ public final class CachingClient: Sendable {
                     logger: logger
                 )
             },
-            fleet: member?.fleetResponses,
-            contact: member?.contact,
             policy: CachePolicy(kind: .private),
             // A closed store has no secret, and no entry that could be found with one.
             credentialSecret: secret.count >= 16 ? secret : (0..<32).map { _ in UInt8.random(in: 0...255) },
@@ -218,9 +219,7 @@ public final class CachingClient: Sendable {
             options: configuration.options,
             // Without rules, requests skip the matching.
             rules: rules.isEmpty ? nil : rules,
-            clock: clock,
-            sleeper: sleeper,
-            telemetry: Telemetry(),
+            parts: parts,
             logger: logger
         )
         EnvironmentSwitch.callExecutor.report(to: logger)

@@ -47,7 +47,7 @@ private struct ExpiryRun {
             transport: transport,
             policy: cache.policy,
             credentialSecret: [UInt8](repeating: 1, count: 32),
-            clock: clock,
+            parts: .init(clock: clock),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         let ending: Result<Value, any Error>

@@ -140,17 +140,20 @@ struct GatewayStart: Sendable {
         _ transport: OriginTransport,
         _ member: FleetMember?
     ) -> CacheEngine {
-        CacheEngine(
+        var parts = CacheEngine.Parts(
+            telemetry: Telemetry(factory: metrics, countsExchanges: false, labels: transport.originLabels)
+        )
+        parts.fleet = member?.fleetResponses
+        parts.contact = member?.contact
+        return CacheEngine(
             store: store.responses,
             transport: transport,
-            fleet: member?.fleetResponses,
-            contact: member?.contact,
             policy: CachePolicy(kind: .shared),
             credentialSecret: store.credentialSecret,
             mode: settings.mode,
             options: settings.file.options,
             rules: settings.rules,
-            telemetry: Telemetry(factory: metrics, countsExchanges: false, labels: transport.originLabels),
+            parts: parts,
             logger: logger
         )
     }

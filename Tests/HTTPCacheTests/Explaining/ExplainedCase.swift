@@ -81,9 +81,7 @@ struct ExplainedCase: CustomStringConvertible {
             mode: mode,
             options: options,
             rules: settings.map { OneRule(rules: RequestRules(settings: $0)) },
-            clock: clock,
-            sleeper: ManualDurationClock(),
-            jitter: { 1 },
+            parts: .init(clock: clock, sleeper: ManualDurationClock(), jitter: { 1 }),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         var asGet = request

@@ -18,7 +18,7 @@ struct DiskLookupsTests {
             transport: ScriptedTransport(),
             policy: CachePolicy(kind: .shared),
             credentialSecret: Array(repeating: 7, count: 32),
-            clock: ManualClock(),
+            parts: .init(clock: ManualClock()),
             logger: Logger(label: "engine") { _ in SwiftLogNoOpLogHandler() }
         )
         let request = CacheRequest(head: HTTPRequest(method: .get, scheme: "http", authority: "a.example", path: "/a"))

@@ -19,7 +19,7 @@ struct HotTableTests {
             transport: ScriptedTransport(),
             policy: CachePolicy(kind: .shared),
             credentialSecret: Array(repeating: 7, count: 32),
-            clock: clock,
+            parts: .init(clock: clock),
             logger: Logger(label: "engine") { _ in SwiftLogNoOpLogHandler() }
         )
         let request = CacheRequest(

@@ -63,8 +63,7 @@ struct RunningGateway: Sendable {
             mode: mode,
             options: options,
             rules: rules,
-            clock: clock,
-            sleeper: sleeper,
+            parts: .init(clock: clock, sleeper: sleeper),
             logger: logger
         )
         let server = GatewayServer(

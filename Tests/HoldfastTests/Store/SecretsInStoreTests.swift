@@ -53,7 +53,7 @@ import Testing
             transport: Origin(),
             credentialSecret: [UInt8](repeating: 7, count: 32),
             options: options,
-            clock: ManualClock(),
+            parts: .init(clock: ManualClock()),
             logger: logger
         )
         let secret = "s3cr3t\(random.next())"

@@ -71,9 +71,7 @@ final class Simulation: @unchecked Sendable {
             credentialSecret: Array(repeating: 7, count: 32),
             mode: configuration.mode,
             options: configuration.options,
-            clock: world.wall,
-            sleeper: world.durations,
-            jitter: { jitter.next() },
+            parts: .init(clock: world.wall, sleeper: world.durations, jitter: { jitter.next() }),
             logger: Logger(label: "simulation", factory: { _ in SwiftLogNoOpLogHandler() })
         )
         origin.engine = engine
