@@ -25,7 +25,7 @@ extension CachePolicy {
     /// The result is empty if the method is safe. The status does not matter, because the origin
     /// names the groups explicitly.
     package func invalidatedGroups(by response: HTTPResponse, to request: HTTPRequest) -> [String] {
-        request.method.isKnownToBeSafe ? [] : Self.strings(.cacheGroupInvalidation, in: response.headerFields)
+        request.method.isSafe ? [] : Self.strings(.cacheGroupInvalidation, in: response.headerFields)
     }
 
     private static func strings(_ name: HTTPField.Name, in fields: HTTPFields) -> [String] {
@@ -38,16 +38,5 @@ extension CachePolicy {
             if seen.insert(text).inserted { result.append(text) }
         }
         return result
-    }
-}
-
-extension HTTPRequest.Method {
-    /// Whether the method is safe according to RFC 9110 §9.2.1 or RFC 10008. Any other method,
-    /// including an unknown method, may have changed the resource. RFC 9111 §4.4
-    var isKnownToBeSafe: Bool {
-        switch rawValue {
-        case "GET", "HEAD", "OPTIONS", "TRACE", "QUERY": true
-        default: false
-        }
     }
 }

@@ -18,7 +18,7 @@ extension CachePolicy {
         to request: HTTPRequest,
         target: TargetURI
     ) -> [TargetURI] {
-        guard !request.method.isKnownToBeSafe else { return [] }
+        guard !request.method.isSafe else { return [] }
         switch response.status.kind {
         case .successful, .redirection: break
         default: return []

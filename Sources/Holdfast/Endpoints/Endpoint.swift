@@ -1,4 +1,5 @@
 public import HTTPCache
+import HTTPCacheSemantics
 public import HTTPTypes
 public import HoldfastConfiguration
 
