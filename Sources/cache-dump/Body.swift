@@ -1,5 +1,6 @@
 import CommandLineSupport
 import HTTPCache
+import HTTPCacheSemantics
 import NIOCore
 import OfflineStore
 
@@ -35,7 +36,7 @@ struct Body {
     }
 
     private var isText: Bool {
-        guard let type = entry.contentType?.split(separator: ";").first?.lowercased() else { return false }
+        guard let type = entry.contentType?.mediaType else { return false }
         return type.hasPrefix("text/") || type.hasSuffix("+json") || type.hasSuffix("+xml")
             || ["application/json", "application/xml", "application/graphql", "application/javascript"].contains(type)
     }

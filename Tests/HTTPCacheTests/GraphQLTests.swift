@@ -89,6 +89,7 @@ import Testing
     @Test(arguments: [
         "application/json; charset=utf-7", "application/json; charset=utf-16", "application/json;charset",
         "application/json; charset=utf-8; charset=utf-7", "application/json; charset*=utf-8''utf-7",
+        "application/json charset=utf-16",
     ])
     func contentOtherThanUTF8IsNoQuery(type: String) {
         #expect(!isQuery(#"{"query":"{ a }"}"#, type: type))

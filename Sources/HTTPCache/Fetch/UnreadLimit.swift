@@ -70,9 +70,8 @@ extension HTTPResponse {
     /// Whether the response's content is a sequence that may continue while a reader listens, but
     /// that may be stored.
     fileprivate var isStream: Bool {
-        guard let type = headerFields[.contentType] else { return false }
-        let essence = type.prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
-        return Self.streamTypes.contains(essence) || essence.hasSuffix("json-seq")
+        guard let type = headerFields[.contentType]?.mediaType else { return false }
+        return Self.streamTypes.contains(type) || type.hasSuffix("json-seq")
     }
 
     private static let streamTypes: Set<String> = [

@@ -16,8 +16,7 @@ extension CacheRequest {
             (head.headerFields[.contentEncoding] ?? "identity").lowercased() == "identity",
             Self.isUTF8(type), TargetURI(request: head)?.mayHold(Self.operationParameters) == false
         else { return false }
-        let mediaType = type.prefix { $0 != ";" }.lowercased().filter { $0 != " " && $0 != "\t" }
-        guard mediaType == "application/json" || mediaType == "application/graphql+json",
+        guard ["application/json", "application/graphql+json"].contains(type.mediaType),
             let content = GraphQLContent(Array(buffer.readableBytesView))
         else { return false }
         return GraphQLDocument.operation(in: content.query, named: content.operationName) == .query
@@ -32,9 +31,9 @@ extension CacheRequest {
     /// Returns whether a media type allows only UTF-8, so that the server reads the same text as
     /// this code. RFC 8259 §8.1
     private static func isUTF8(_ type: String) -> Bool {
-        type.lowercased().split(separator: ";").dropFirst().allSatisfy { parameter in
-            let text = parameter.filter { $0 != " " && $0 != "\t" }
-            return !text.hasPrefix("charset") || text == "charset=utf-8" || text == "charset=\"utf-8\""
+        type.lowercased().split(separator: ";").allSatisfy { part in
+            let text = part.filter { $0 != " " && $0 != "\t" }
+            return !text.contains("charset") || text == "charset=utf-8" || text == "charset=\"utf-8\""
         }
     }
 }

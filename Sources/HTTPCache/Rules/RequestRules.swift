@@ -79,14 +79,6 @@ public final class RequestRules: PolicyOverriding {
     }
 }
 
-extension String {
-    /// The type and subtype, in lower case and without parameters. RFC 9110 §8.3.1
-    var mediaType: String {
-        let type = prefix { $0 != ";" }.lowercased()
-        return type.split(whereSeparator: { $0 == " " || $0 == "\t" }).first.map(String.init) ?? ""
-    }
-}
-
 extension ExchangeSettings {
     /// A copy that also lists the ignored fields where the policy looks for them.
     fileprivate var completed: ExchangeSettings {

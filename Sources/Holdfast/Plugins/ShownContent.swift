@@ -26,10 +26,10 @@ enum ShownContent: Sendable, Hashable {
         redaction: SecretRedaction,
         secrets: [[UInt8]]
     ) {
-        let type = (fields[.contentType] ?? "").prefix { $0 != ";" }.lowercased().filter { !$0.isWhitespace }
+        let type = fields[.contentType]?.mediaType ?? ""
         // Multipart forms contain secrets under names that are not searched, and compressed content
         // cannot be searched.
-        let isOpaque = type.hasPrefix("multipart/") || fields[.contentEncoding].map { $0 != "identity" } ?? false
+        let isOpaque = type.hasPrefix("multipart") || fields[.contentEncoding].map { $0 != "identity" } ?? false
         if isOpaque {
             self = .leftOut
             return

@@ -135,7 +135,7 @@ final class CompiledRules: Sendable {
 
     func decisions(for request: HTTPRequest, contentType: String?) -> [RuleDecision] {
         guard let target = TargetURI(request: request) else { return [] }
-        let mediaType = contentType.map(MediaTypes.mediaType)
+        let mediaType = contentType?.mediaType
         let matches = index.matches(TargetParts(target)) {
             entries[$0].holds(forMethod: request.method) && entries[$0].holds(forMediaType: mediaType)
         }

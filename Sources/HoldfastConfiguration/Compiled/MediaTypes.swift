@@ -1,11 +1,5 @@
 /// Media types and media ranges. RFC 9110 §8.3.1, §12.5.1
 enum MediaTypes {
-    /// Returns the type and subtype in lower case, without parameters.
-    static func mediaType(_ contentType: String) -> String {
-        let type = contentType.prefix { $0 != ";" }.lowercased()
-        return type.split(whereSeparator: { $0 == " " || $0 == "\t" }).first.map(String.init) ?? ""
-    }
-
     /// Returns whether a range (`image/*`, `*/*`, or a single type) covers a type or another range.
     /// Both must be in lower case.
     static func covers(_ range: String, _ other: String) -> Bool {

@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import HTTPTypes
 
 /// Rejects requests that a browser could send on behalf of another site. A web page that an
@@ -63,9 +64,7 @@ struct BrowserGuard: Sendable {
     /// - Throws: ``ControlProblem``
     static func checkContent(_ head: HTTPRequest) throws(ControlProblem) {
         let types = head.headerFields[values: .contentType]
-        let first = types.first?.split(separator: ";", omittingEmptySubsequences: false).first ?? ""
-        let type = first.trimming(while: { $0 == " " || $0 == "\t" }).lowercased()
-        guard types.count == 1, type == "application/json" else {
+        guard types.count == 1, types[0].mediaType == "application/json" else {
             let value = types.joined(separator: ", ")
             throw ControlProblem(
                 .notJSON,
@@ -83,13 +82,5 @@ extension HTTPRequest {
     /// - Parameter name: the field's name in lower case.
     func values(of name: String) -> [String] {
         headerFields.lazy.filter { $0.name.canonicalName == name }.map(\.value)
-    }
-}
-
-extension Substring {
-    fileprivate func trimming(while isSpace: (Character) -> Bool) -> Substring {
-        var text = drop(while: isSpace)
-        while let last = text.last, isSpace(last) { text.removeLast() }
-        return text
     }
 }

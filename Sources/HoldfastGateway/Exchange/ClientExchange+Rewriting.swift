@@ -35,7 +35,7 @@ extension ClientExchange {
     func rewrites(_ response: any RelayedResponse) -> Bool {
         guard let rewriting else { return false }
         guard let message = response as? RelayedMessage else { return true }
-        return message.hasReferences || message.contentType.map { rewriting.concerns(mediaType: $0) } ?? false
+        return message.hasReferences || message.contentType.map { rewriting.concerns(contentType: $0) } ?? false
     }
 
     /// Writes a response that is in memory, rewritten if necessary.

@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import NIOCore
 
 /// Replaces origins' URLs in content that arrives in pieces, wherever it is split.
@@ -23,11 +24,8 @@ struct BodyRewriter {
 
     /// Whether a content type is JSON, or lines of JSON. RFC 6839 §3.1
     static func isJSON(_ contentType: String) -> Bool {
-        let type = contentType.utf8.prefix { $0 != UInt8(ascii: ";") }.trimmingWhitespace()
-        let subtype = type.split(separator: UInt8(ascii: "/")).last ?? type
-        let name = subtype.split(separator: UInt8(ascii: "+")).last ?? subtype
-        return ["json", "x-json", "ndjson", "x-ndjson", "jsonl", "x-jsonl", "json-seq"]
-            .contains(String(decoding: name, as: UTF8.self).lowercased())
+        let name = contentType.mediaType.split { $0 == "/" || $0 == "+" }.last ?? ""
+        return ["json", "x-json", "ndjson", "x-ndjson", "jsonl", "x-jsonl", "json-seq"].contains(name)
     }
 
     /// The number of bytes held back.

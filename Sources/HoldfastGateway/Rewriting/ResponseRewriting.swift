@@ -107,7 +107,7 @@ final class ResponseRewriting: Sendable {
 
     /// Whether the content of a complete response with these fields is rewritten.
     private func rewrites(_ fields: HTTPFields, length: StatedLength? = nil) -> Bool {
-        guard let type = fields[.contentType], settings.bodies.contains(Self.mediaType(type)),
+        guard let type = fields[.contentType], settings.bodies.contains(type.mediaType),
             fields[values: .contentEncoding].allSatisfy({ $0.lowercased() == "identity" }),
             !fields.listMembers(.cacheControl).contains("no-transform")
         else { return false }
@@ -115,12 +115,7 @@ final class ResponseRewriting: Sendable {
     }
 
     /// Whether a response's content may be rewritten, judged only by its media type.
-    func concerns(mediaType: String) -> Bool { settings.bodies.contains(Self.mediaType(mediaType)) }
-
-    private static func mediaType(_ contentType: String) -> String {
-        String(decoding: contentType.utf8.prefix { $0 != UInt8(ascii: ";") }.trimmingWhitespace(), as: UTF8.self)
-            .lowercased()
-    }
+    func concerns(contentType: String) -> Bool { settings.bodies.contains(contentType.mediaType) }
 
     /// Removes the fields that describe the origin's bytes, which the client does not get.
     static func adapt(_ fields: inout HTTPFields) {
