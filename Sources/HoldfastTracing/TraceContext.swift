@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// The ID of a trace: 16 bytes, not all zero.
 package struct TraceID: Sendable, Hashable, CustomStringConvertible {
     /// The first eight bytes.
@@ -80,11 +82,8 @@ extension TraceContext {
     private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
         var number: UInt64 = 0
         for digit in digits {
-            switch digit {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): number = number << 4 | UInt64(digit - UInt8(ascii: "0"))
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): number = number << 4 | UInt64(digit - UInt8(ascii: "a") + 10)
-            default: return nil
-            }
+            guard let value = digit.hexValue, digit == digit.asciiLowercased else { return nil }
+            number = number << 4 | UInt64(value)
         }
         return number
     }

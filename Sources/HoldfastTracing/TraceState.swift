@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// The `tracestate` field, in which other systems store information about a trace. W3C Trace
 /// Context §3.3
 ///
@@ -18,7 +20,7 @@ enum TraceState {
         var members: [String] = []
         var keys: Set<Substring> = []
         for part in value.split(separator: ",") {
-            let member = String(trimmed(part))
+            let member = String(Substring(part.utf8.trimmingWhitespace()))
             guard !member.isEmpty else { continue }
             guard members.count < memberLimit, let equals = member.firstIndex(of: "="),
                 isKey(member[..<equals]), isValue(member[member.index(after: equals)...]),
@@ -35,13 +37,6 @@ enum TraceState {
         return members.joined(separator: ",")
     }
 
-    private static func trimmed(_ text: Substring) -> Substring {
-        var text = text
-        while let first = text.utf8.first, first == 0x20 || first == 0x09 { text = text.dropFirst() }
-        while let last = text.utf8.last, last == 0x20 || last == 0x09 { text = text.dropLast() }
-        return text
-    }
-
     private static func isKey(_ key: Substring) -> Bool {
         let parts = key.utf8.split(separator: UInt8(ascii: "@"), omittingEmptySubsequences: false)
         switch parts.count {
@@ -54,12 +49,9 @@ enum TraceState {
     }
 
     private static func isName(_ name: Substring.UTF8View, digitFirst: Bool) -> Bool {
-        guard let first = name.first, isLetter(first) || digitFirst && isDigit(first) else { return false }
-        return name.allSatisfy { isLetter($0) || isDigit($0) || "_-*/".utf8.contains($0) }
+        guard let first = name.first, first.isLowercase || digitFirst && first.isDigit else { return false }
+        return name.allSatisfy { $0.isLowercase || $0.isDigit || "_-*/".utf8.contains($0) }
     }
-
-    private static func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) }
-    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
 
     private static func isValue(_ value: Substring) -> Bool {
         (1...256).contains(value.utf8.count)

@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// Reads environment variables. Unknown values are ignored with a warning, as OpenTelemetry
 /// requires.
 struct Variables {
@@ -108,7 +110,7 @@ struct Variables {
         for part in (self[name] ?? "").split(separator: ",") {
             let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard sides.count == 2, let key = Self.decoded(sides[0]), let value = Self.decoded(sides[1]), !key.isEmpty,
-                !areFields || key.utf8.allSatisfy(Self.isTokenByte) && value.utf8.allSatisfy(Self.isFieldByte)
+                !areFields || key.utf8.allSatisfy(\.isTokenByte) && value.utf8.allSatisfy(\.isFieldValueByte)
             else {
                 throw Refusal(
                     description:
@@ -138,15 +140,4 @@ struct Variables {
         }
         return String(validating: bytes, as: UTF8.self)
     }
-
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
-    }
-
-    private static func isFieldByte(_ byte: UInt8) -> Bool { byte == 0x09 || byte >= 0x20 && byte != 0x7f }
 }

@@ -1,11 +1,12 @@
 package import HTTPCache
+import HTTPCacheSemantics
 
 /// The name of a node in a fleet: 1 to 64 letters, digits, `.`, `_`, `:` and `-`.
 package struct NodeName: Sendable, Hashable, Comparable, CustomStringConvertible {
     package let text: String
 
     package init?(_ text: String) {
-        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(\.isNameByte) else { return nil }
+        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(\.isNodeNameByte) else { return nil }
         self.text = text
     }
 
@@ -22,8 +23,7 @@ package struct FleetNamespace: Sendable, Hashable, CustomStringConvertible {
     package let text: String
 
     package init?(_ text: String) {
-        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy({ $0.isNameByte && $0 != UInt8(ascii: ":") })
-        else { return nil }
+        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(\.isNameByte) else { return nil }
         self.text = text
     }
 
@@ -89,7 +89,7 @@ package struct NodeReport: Sendable, Hashable {
         self.applied = applied
         self.unpublished = unpublished
         self.unopened = unopened
-        self.version = String(decoding: version.utf8.prefix(32).filter(\.isNameByte), as: UTF8.self)
+        self.version = String(decoding: version.utf8.prefix(32).filter(\.isNodeNameByte), as: UTF8.self)
     }
 }
 
@@ -166,13 +166,5 @@ extension NodeReport {
 }
 
 extension UInt8 {
-    fileprivate var isNameByte: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"),
-            UInt8(ascii: ":"):
-            true
-        default: false
-        }
-    }
+    fileprivate var isNodeNameByte: Bool { isNameByte || self == UInt8(ascii: ":") }
 }

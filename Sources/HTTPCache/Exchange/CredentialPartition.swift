@@ -134,15 +134,10 @@ extension HTTPFields {
         var result: [[UInt8]] = []
         for line in self[values: .cookie] {
             for pair in line.utf8.split(separator: UInt8(ascii: ";")) {
-                let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
-                let pair = pair.drop(while: isSpace)
-                guard let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { continue }
-                var found = Array(pair[..<equals])
-                while let last = found.last, isSpace(last) { found.removeLast() }
-                guard found.elementsEqual(name.utf8) else { continue }
-                var value = Array(pair[pair.index(after: equals)...].drop(while: isSpace))
-                while let last = value.last, isSpace(last) { value.removeLast() }
-                result.append(value)
+                guard let equals = pair.firstIndex(of: UInt8(ascii: "=")),
+                    pair[..<equals].trimmingWhitespace().elementsEqual(name.utf8)
+                else { continue }
+                result.append(Array(pair[pair.index(after: equals)...].trimmingWhitespace()))
             }
         }
         return result

@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// 128 random bits, written as hexadecimal digits.
 package struct SixteenBytes: Sendable, Hashable {
     private var high: UInt64
@@ -21,12 +23,7 @@ package struct SixteenBytes: Sendable, Hashable {
         guard digits.count == 32 else { return nil }
         (high, low) = (0, 0)
         for digit in digits {
-            let value: UInt8
-            switch digit {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0")
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): value = digit - UInt8(ascii: "a") + 10
-            default: return nil
-            }
+            guard let value = digit.hexValue, digit == digit.asciiLowercased else { return nil }
             high = high << 4 | low >> 60
             low = low << 4 | UInt64(value)
         }

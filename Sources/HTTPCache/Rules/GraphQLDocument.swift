@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// The type of a GraphQL operation. GraphQL §2.3
 package enum GraphQLOperationType: String, Sendable {
     case query, mutation, subscription
@@ -112,7 +114,7 @@ package struct GraphQLDocument {
                 let byte = bytes[index]
                 if byte.isNameStart {
                     index += 1
-                    while index < bytes.count, bytes[index].isNameStart || bytes[index].isDecimalDigit { index += 1 }
+                    while index < bytes.count, bytes[index].isNameStart || bytes[index].isDigit { index += 1 }
                 } else if byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 || byte == UInt8(ascii: ",") {
                     index += 1
                 } else {
@@ -158,7 +160,7 @@ package struct GraphQLDocument {
         default:
             guard byte.isNameStart else { return nil }
             let start = position
-            while position < bytes.count, bytes[position].isNameStart || bytes[position].isDecimalDigit {
+            while position < bytes.count, bytes[position].isNameStart || bytes[position].isDigit {
                 position += 1
             }
             return .name(start..<position)
@@ -207,11 +209,10 @@ package struct GraphQLDocument {
 }
 
 extension UInt8 {
-    fileprivate var isDecimalDigit: Bool { self &- 0x30 < 10 }
     /// Whether the byte is a `NameStart`, which is a letter or an underscore.
-    fileprivate var isNameStart: Bool { (self | 0x20) &- 0x61 < 26 || self == UInt8(ascii: "_") }
+    fileprivate var isNameStart: Bool { isAlpha || self == UInt8(ascii: "_") }
     fileprivate var isNumberByte: Bool {
-        isDecimalDigit || isNameStart || self == UInt8(ascii: ".") || self == UInt8(ascii: "+")
+        isDigit || isNameStart || self == UInt8(ascii: ".") || self == UInt8(ascii: "+")
             || self == UInt8(ascii: "-")
     }
 }

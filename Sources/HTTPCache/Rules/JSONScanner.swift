@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// Scans a JSON text in one pass, in time proportional to its bytes. RFC 8259
 ///
 /// Skipped parts are validated like any other part, but use no memory.
@@ -215,9 +217,7 @@ package struct JSONScanner {
         guard bytes.count - position >= 4 else { throw .notJSON }
         var code: UInt32 = 0
         for _ in 0..<4 {
-            guard let digit = Character(Unicode.Scalar(bytes[position])).hexDigitValue, bytes[position] < 0x80 else {
-                throw .notJSON
-            }
+            guard let digit = bytes[position].hexValue else { throw .notJSON }
             code = code << 4 | UInt32(digit)
             position += 1
         }
@@ -246,7 +246,7 @@ package struct JSONScanner {
 
     private mutating func digits() throws(Refusal) {
         let start = position
-        while position < bytes.count, UInt8(ascii: "0")...UInt8(ascii: "9") ~= bytes[position] { position += 1 }
+        while position < bytes.count, bytes[position].isDigit { position += 1 }
         guard position > start else { throw .notJSON }
     }
 }

@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 public import HTTPTypes
 
 /// A response field in which an origin lists tags for caches.
@@ -36,9 +37,8 @@ public enum TagField: String, Sendable, Hashable, CaseIterable {
         for value in fields[values: name] {
             for member in value.utf8.split(whereSeparator: isSeparator) {
                 // Only members of `Cache-Tag` can still have surrounding spaces here.
-                let first = member.firstIndex { $0 != 0x20 && $0 != 0x09 }
-                guard let first, let last = member.lastIndex(where: { $0 != 0x20 && $0 != 0x09 }) else { continue }
-                guard body(String(Substring(member[first...last]))) else { return }
+                let tag = String(Substring(member.trimmingWhitespace()))
+                guard tag.isEmpty || body(tag) else { return }
             }
         }
     }

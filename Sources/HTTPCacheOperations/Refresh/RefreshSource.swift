@@ -33,7 +33,7 @@ package struct RefreshTarget: Sendable, Hashable {
         // The values from a chain of proxies are kept only for comparison.
         if field.name == .clientScheme, field.value.contains(ClientScheme.separator) { return true }
         return field.value.utf8.count == 64
-            && field.value.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+            && field.value.utf8.allSatisfy { $0.isHexDigit && $0 == $0.asciiLowercased }
     }
 }
 

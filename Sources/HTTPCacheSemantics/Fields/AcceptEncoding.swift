@@ -39,7 +39,8 @@ package enum AcceptEncoding {
     /// Reads one member. Returns its coding in lower case (`nil` for an empty member) and whether
     /// its weight is above 0, or `nil` if the member is malformed.
     private static func read(_ member: Substring.UTF8View.SubSequence) -> (coding: String?, isAccepted: Bool)? {
-        let parts = member.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false).map(trimmed)
+        let parts = member.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+            .map { Array($0.trimmingWhitespace()) }
         guard let name = parts.first else { return (nil, false) }
         if name.isEmpty { return parts.count == 1 ? (nil, false) : nil }
         guard name.allSatisfy(\.isTokenByte), parts.count <= 2 else { return nil }
@@ -65,11 +66,5 @@ package enum AcceptEncoding {
             return nil
         }
         return !isZero
-    }
-
-    private static func trimmed(_ bytes: some Collection<UInt8>) -> [UInt8] {
-        var result = Array(bytes.drop(while: \.isWhitespace))
-        while result.last?.isWhitespace == true { result.removeLast() }
-        return result
     }
 }

@@ -3,7 +3,7 @@ package enum RetryAfter {
     /// Returns the delay that a response requests, at most 2³¹ seconds: a number of seconds, or the
     /// time until a date. Returns `nil` if the value is neither.
     package static func wait(_ value: String, at now: Timestamp) -> Duration? {
-        if !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+        if !value.isEmpty, value.utf8.allSatisfy(\.isDigit) {
             // A number with too many digits for an integer is still a long delay.
             return .seconds(min(Int64(value) ?? .max, 1 << 31))
         }

@@ -30,8 +30,8 @@ extension ByteScanner {
     /// `_`, `-` or `.`. RFC 9651 §3.1.2
     fileprivate mutating func dictionaryKey() -> Range<Int>? {
         let start = position
-        guard let first = current, first.isLowerCase || first == UInt8(ascii: "*") else { return nil }
-        while let byte = current, byte.isLowerCase || byte.isDigit || byte.isKeyMark { advance() }
+        guard let first = current, first.isLowercase || first == UInt8(ascii: "*") else { return nil }
+        while let byte = current, byte.isLowercase || byte.isDigit || byte.isKeyMark { advance() }
         return start..<position
     }
 
@@ -86,7 +86,6 @@ extension ByteScanner {
 }
 
 extension UInt8 {
-    fileprivate var isLowerCase: Bool { self &- 0x61 < 26 }
     /// `_ - . *`
     fileprivate var isKeyMark: Bool { self == 0x5F || self == 0x2D || self == 0x2E || self == 0x2A }
 }

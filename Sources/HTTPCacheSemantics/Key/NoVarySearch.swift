@@ -182,7 +182,7 @@ struct FormParameter: Sendable, Hashable {
             } else if byte == 0x20 {
                 result.append(UInt8(ascii: "+"))
             } else {
-                result += [UInt8(ascii: "%"), hexDigit(byte >> 4), hexDigit(byte)]
+                result += [UInt8(ascii: "%"), (byte >> 4).hexDigit, byte.hexDigit]
             }
         }
     }

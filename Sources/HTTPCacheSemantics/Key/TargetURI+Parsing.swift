@@ -132,8 +132,8 @@ extension TargetURI {
                     written += 1
                 } else {
                     buffer[written] = UInt8(ascii: "%")
-                    buffer[written + 1] = hexDigit(byte >> 4)
-                    buffer[written + 2] = hexDigit(byte)
+                    buffer[written + 1] = (byte >> 4).hexDigit
+                    buffer[written + 2] = byte.hexDigit
                     written += 3
                 }
             }

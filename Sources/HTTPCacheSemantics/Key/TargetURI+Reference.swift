@@ -102,7 +102,7 @@ extension TargetURI {
             if byte.isVisible && byte != UInt8(ascii: "#") {
                 result.append(byte)
             } else {
-                result += [UInt8(ascii: "%"), hexDigit(byte >> 4), hexDigit(byte)]
+                result += [UInt8(ascii: "%"), (byte >> 4).hexDigit, byte.hexDigit]
             }
         }
         return String(decoding: result, as: UTF8.self)

@@ -64,7 +64,7 @@ extension Multipart {
             var lines = "Content-Disposition: form-data; name=\"\(part.name.escapedForDisposition)\""
             if let fileName = part.fileName { lines += "; filename=\"\(fileName.escapedForDisposition)\"" }
             if let type = part.contentType {
-                guard !type.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+                guard !type.utf8.contains(where: \.isControl) else {
                     throw HoldfastError(
                         code: .encodingFailed,
                         message:
@@ -148,13 +148,12 @@ extension String {
 
     /// Whether the text can be a parameter's value without quotes. RFC 9110 §5.6.2
     fileprivate var isToken: Bool {
-        utf8.allSatisfy { $0.isLetterOrDigit || "'+_-.".utf8.contains($0) }
+        utf8.allSatisfy { $0.isAlphanumeric || "'+_-.".utf8.contains($0) }
     }
 }
 
 extension UInt8 {
-    fileprivate var isLetterOrDigit: Bool { (self | 0x20) &- 0x61 < 26 || self &- 0x30 < 10 }
     /// Whether this is a `bcharsnospace` byte. Spaces are excluded, because a boundary must not end
     /// with a space. RFC 2046 §5.1.1
-    fileprivate var isBoundaryByte: Bool { isLetterOrDigit || "'()+_,-./:=?".utf8.contains(self) }
+    fileprivate var isBoundaryByte: Bool { isAlphanumeric || "'()+_,-./:=?".utf8.contains(self) }
 }

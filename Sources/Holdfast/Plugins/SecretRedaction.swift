@@ -20,7 +20,7 @@ struct SecretRedaction: Sendable {
     func target(of head: HTTPRequest) -> String {
         let text = "\(head.scheme ?? "")://\(head.authority ?? "")\(head.path ?? "")"
         // This runs for every call, and most calls have nothing to redact.
-        return text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"?#@".utf8.contains($0) } ? text : uri(text)
+        return text.utf8.allSatisfy { $0.isVisible && !"?#@".utf8.contains($0) } ? text : uri(text)
     }
 
     /// Returns a URI, or text that may be a URI, without user information, values of secret

@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import HTTPTypes
 
 /// A content coding. RFC 9110 §8.4.1
@@ -22,7 +23,7 @@ enum ContentCoding: Sendable, Hashable {
     static func list(_ fields: HTTPFields, of target: MessageTarget) throws -> [ContentCoding] {
         var codings: [ContentCoding] = []
         for member in fields[values: .contentEncoding].joined(separator: ",").split(separator: ",") {
-            let name = member.trimmed.lowercased()
+            let name = String(Substring(member.utf8.trimmingWhitespace())).lowercased()
             switch name {
             case "gzip", "x-gzip": codings.append(.gzip)
             case "deflate": codings.append(.deflate)
@@ -43,15 +44,5 @@ enum ContentCoding: Sendable, Hashable {
             )
         }
         return codings
-    }
-}
-
-extension Substring {
-    /// The text without leading and trailing white space. RFC 9110 §5.6.3
-    fileprivate var trimmed: Substring {
-        var rest = self
-        while rest.first == " " || rest.first == "\t" { rest.removeFirst() }
-        while rest.last == " " || rest.last == "\t" { rest.removeLast() }
-        return rest
     }
 }

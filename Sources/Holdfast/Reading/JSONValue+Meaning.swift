@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 extension JSONValue {
     /// Returns whether two values have the same meaning, regardless of how an API writes them. For
     /// example, `0`, `0.0` and `"0"` have the same meaning, and so do `true`, `1`, `"1"` and
@@ -51,7 +53,7 @@ private enum NumberForm {
     init?(_ text: String) {
         var rest = Substring(text).utf8
         func digits() -> Int {
-            let count = rest.prefix { (0x30...0x39).contains($0) }.count
+            let count = rest.prefix(while: \.isDigit).count
             rest = rest.dropFirst(count)
             return count
         }

@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// The path of a value in structured content: the names of object members and the indexes of array
 /// elements.
 ///
@@ -137,8 +139,7 @@ extension ValuePath {
 extension Int {
     /// Reads an index: digits without leading zeros.
     fileprivate init?(index text: Substring) {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), text == "0" || text.first != "0"
-        else { return nil }
+        guard !text.isEmpty, text.utf8.allSatisfy(\.isDigit), text == "0" || text.first != "0" else { return nil }
         self.init(text)
     }
 }

@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// Media types and media ranges. RFC 9110 §8.3.1, §12.5.1
 enum MediaTypes {
     /// Returns whether a range (`image/*`, `*/*`, or a single type) covers a type or another range.
@@ -9,16 +11,9 @@ enum MediaTypes {
 
     static func isRange(_ text: String) -> Bool {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(isToken) }) else { return false }
+        guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(\.isTokenByte) })
+        else { return false }
         if parts[1] == "*" { return parts[0] == "*" || !parts[0].contains("*") }
         return !text.contains("*")
-    }
-
-    /// Returns whether the byte is a `tchar`. RFC 9110 §5.6.2
-    private static func isToken(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
     }
 }

@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -38,7 +40,7 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
         let written = parts.first.map { $0.contains(":") ? 128 : 32 } ?? 0
         var bits = address.count * 8
         if parts.count == 2 {
-            guard parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let length = Int(parts[1]),
+            guard parts[1].utf8.allSatisfy(\.isDigit), let length = Int(parts[1]),
                 length <= written
             else { return nil }
             // '::ffff:10.0.0.0/104' is a range of IPv4 addresses.

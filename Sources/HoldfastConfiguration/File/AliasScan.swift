@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// Rejects files on which the YAML parser itself could spend exponential time following aliases.
 ///
 /// The parser compares the keys of a mapping, and a key may be a list of aliases to lists of
@@ -59,32 +61,21 @@ enum AliasScan {
     /// another token. Letters, digits and these characters are part of a word, so no token begins
     /// after them.
     private static func mayBegin(after byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "."), UInt8(ascii: "/"), UInt8(ascii: "*"),
-            UInt8(ascii: "_"), UInt8(ascii: "="):
-            false
-        default: true
-        }
+        !byte.isAlphanumeric && !"./*_=".utf8.contains(byte)
     }
 
     private static func isSpace(_ byte: UInt8) -> Bool {
-        byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
+        byte.isWhitespace || byte == 0x0A || byte == 0x0D
     }
 
     /// Returns whether an IPv6 address may contain the byte: a hexadecimal digit, a colon or a
     /// period. The brackets in `https://[::1]:8080/` do not enclose a key.
     private static func isAddressByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x46, 0x61...0x66, UInt8(ascii: ":"), UInt8(ascii: "."): true
-        default: false
-        }
+        byte.isHexDigit || byte == UInt8(ascii: ":") || byte == UInt8(ascii: ".")
     }
 
     /// Returns whether an anchor's name may contain the byte.
     private static func isName(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "_"), UInt8(ascii: "-"): true
-        default: false
-        }
+        byte.isAlphanumeric || byte == UInt8(ascii: "_") || byte == UInt8(ascii: "-")
     }
 }

@@ -157,7 +157,7 @@ extension Configuration {
                 "\(shown(path)) ends with a slash. Write \(shown(path.dropLast())), which includes all paths below it."
             )
         }
-        if !path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"?#*".utf8.contains($0) }) {
+        if !path.utf8.allSatisfy({ $0.isVisible && !"?#*".utf8.contains($0) }) {
             report("\(shown(path)) contains a space, '?', '#', '*' or a non-ASCII byte. Percent-encode it.")
         }
         if PathNormalForm.hasDotSegment(path) {

@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// TLS for listeners.
 extension Configuration {
     /// `listen[].tls`: the certificates presented to a listener's clients, and the requirements for
@@ -183,7 +185,7 @@ enum TLSReader {
             throw Refusal("A certificate needs \(missing.joined(separator: " and ")).", line: value.line)
         }
         // The name is a metric label.
-        guard name.utf8.count <= 64, name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"\"\\,{}".utf8.contains($0) })
+        guard name.utf8.count <= 64, name.utf8.allSatisfy({ $0.isVisible && !"\"\\,{}".utf8.contains($0) })
         else {
             throw Refusal(
                 "\(shown(name)) is not a certificate name. A name has at most 64 visible ASCII characters except double quotes, backslashes, commas and braces.",

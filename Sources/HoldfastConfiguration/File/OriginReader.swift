@@ -182,7 +182,7 @@ enum OriginReader {
     private static func checkedPath(_ value: FileValue) throws(Refusal) -> String {
         let path = try value.text("a path such as '/healthz'")
         guard path.hasPrefix("/"), path.utf8.count <= 1024,
-            path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "#") })
+            path.utf8.allSatisfy({ $0.isVisible && $0 != UInt8(ascii: "#") })
         else {
             throw Refusal(
                 "\(value.shown) is not a path such as '/healthz'. A path begins with a slash and has at most 1024 visible ASCII characters except '#'.",

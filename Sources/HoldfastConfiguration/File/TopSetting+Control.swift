@@ -93,11 +93,7 @@ extension TopSetting {
 
     private static func tokenName(_ value: FileValue) throws(Refusal) -> String {
         let name = try value.text("a name")
-        let isPlain = name.utf8.allSatisfy { byte in
-            (byte < 0x80 && Character(UnicodeScalar(byte)).isLetter) || (0x30...0x39).contains(byte)
-                || "-._".utf8.contains(byte)
-        }
-        guard isPlain, name.utf8.count <= 64 else {
+        guard name.utf8.allSatisfy(\.isNameByte), name.utf8.count <= 64 else {
             throw Refusal(
                 "\(value.shown) is not a valid name. A name has 1 to 64 ASCII letters, digits and '-._'.",
                 line: value.line

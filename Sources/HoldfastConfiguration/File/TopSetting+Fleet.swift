@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheOperations
+import HTTPCacheSemantics
 
 /// The settings for data that the nodes of a fleet share.
 extension TopSetting {
@@ -212,10 +213,7 @@ extension TopSetting {
 
     private static func name(_ value: FileValue, _ others: String) throws(Refusal) -> String {
         let name = try value.text("a name")
-        let isPlain = name.utf8.allSatisfy { byte in
-            (byte < 0x80 && Character(UnicodeScalar(byte)).isLetter) || (0x30...0x39).contains(byte)
-                || others.utf8.contains(byte)
-        }
+        let isPlain = name.utf8.allSatisfy { $0.isAlphanumeric || others.utf8.contains($0) }
         guard isPlain, (1...64).contains(name.utf8.count) else {
             throw Refusal(
                 "\(value.shown) is not a valid name. A name has 1 to 64 ASCII letters, digits and '\(others)'.",

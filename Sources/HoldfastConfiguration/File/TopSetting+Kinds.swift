@@ -135,7 +135,7 @@ extension TopSetting {
             throw Refusal("\(value.shown) has \(text.utf8.count) bytes; the limit is 128. Choose a shorter path.")
         }
         guard text.utf8.first == UInt8(ascii: "/"),
-            text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"?#".utf8.contains($0) })
+            text.utf8.allSatisfy({ $0.isVisible && !"?#".utf8.contains($0) })
         else {
             throw Refusal(
                 "\(value.shown) is not a path such as '/healthz'. A path begins with a slash, has only visible ASCII characters, and has no query or fragment."

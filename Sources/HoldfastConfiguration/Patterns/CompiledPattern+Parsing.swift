@@ -13,7 +13,7 @@ extension CompiledPattern {
         guard bytes.count <= Self.maximumLength else {
             throw Refusal("\(shown(text)) is too long. The limit of a pattern is \(Self.maximumLength) bytes.")
         }
-        guard bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+        guard bytes.allSatisfy(\.isVisible) else {
             throw Refusal(
                 "\(shown(text)) contains a space, a control character or a non-ASCII byte. Percent-encode it, as requests do."
             )
@@ -44,7 +44,7 @@ extension CompiledPattern {
                 "\(shown(text)) is not a pattern. Begin with a slash, or with a scheme and a host, such as 'https://a.example/**'."
             )
         }
-        let scheme = Glob(base[..<colon].map(\.lowercasedASCII), separator: nil)
+        let scheme = Glob(base[..<colon].map(\.asciiLowercased), separator: nil)
         let isHTTP = scheme.matches(Array("http".utf8))
         let isHTTPS = scheme.matches(Array("https".utf8))
         guard isHTTP || isHTTPS else {
@@ -81,7 +81,7 @@ extension CompiledPattern {
         } else {
             end = bytes.firstIndex(of: colon) ?? bytes.endIndex
         }
-        let host = bytes[..<end].map(\.lowercasedASCII)
+        let host = bytes[..<end].map(\.asciiLowercased)
         let isWild = host.contains(UInt8(ascii: "*"))
         // To check that some host can match, replace each star with a letter.
         let sample = host.map { $0 == UInt8(ascii: "*") ? UInt8(ascii: "a") : $0 }
@@ -103,8 +103,4 @@ extension CompiledPattern {
         }
         return .number(number)
     }
-}
-
-extension UInt8 {
-    var lowercasedASCII: UInt8 { (0x41...0x5A).contains(self) ? self | 0x20 : self }
 }

@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// Reads and writes numbers with units. A value that is not a whole multiple of the smallest unit
 /// is rejected, so no value is rounded.
 enum Quantity {
@@ -56,7 +58,7 @@ enum Quantity {
         example: String
     ) throws(Refusal) -> Int64 {
         let bytes = Array(text.utf8)
-        let number = bytes.prefix { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
+        let number = bytes.prefix { $0.isDigit || $0 == UInt8(ascii: ".") }
         let unit = String(decoding: bytes.dropFirst(number.count).drop { $0 == 0x20 }, as: UTF8.self)
         let parts = number.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty }), number.count <= 24 else {

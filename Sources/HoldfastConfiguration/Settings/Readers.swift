@@ -99,10 +99,7 @@ enum Readers {
         var result: [String] = []
         for item in items {
             let name = try item.text("a protocol such as 'websocket'").lowercased()
-            let isToken = name.utf8.allSatisfy { byte in
-                (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || "!#$%&'*+-.^_`|~/".utf8.contains(byte)
-            }
-            guard isToken, name.utf8.count <= 64 else {
+            guard name.utf8.allSatisfy({ $0.isTokenByte || $0 == UInt8(ascii: "/") }), name.utf8.count <= 64 else {
                 throw Refusal(
                     "\(item.shown) is not a protocol name. A name has 1 to 64 ASCII letters, digits, and characters such as '-', '.' and '/'.",
                     line: item.line

@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// The host names that clients may use for a control plane. Other names are rejected, which
 /// prevents DNS rebinding.
 struct AllowedHosts: Sendable {
@@ -25,7 +27,7 @@ struct AllowedHosts: Sendable {
         // A colon inside the brackets of an IPv6 address does not begin a port.
         guard let colon = host.lastIndex(of: ":"), !host[colon...].contains("]") else { return false }
         let port = host[host.index(after: colon)...]
-        return port.utf8.allSatisfy { (0x30...0x39).contains($0) } && hosts.contains(String(host[..<colon]))
+        return port.utf8.allSatisfy(\.isDigit) && hosts.contains(String(host[..<colon]))
     }
 
     /// The hosts, as error messages list them.

@@ -1,4 +1,5 @@
 import Crypto
+import HTTPCacheSemantics
 
 /// A secret that gives access to the control plane over TCP. Only the secret's digest is kept.
 package struct ControlToken: Sendable, Hashable {
@@ -28,14 +29,14 @@ package struct ControlToken: Sendable, Hashable {
     ///   contains a character that bearer tokens must not contain.
     package init(name: String, scope: ControlScope, text: String, place: String) throws(Refusal) {
         let bytes = Array(text.utf8)
-        guard bytes.allSatisfy(Self.isTokenByte), bytes.count <= Self.maximumText else {
+        guard bytes.allSatisfy({ $0.isUnreserved || "+/=".utf8.contains($0) }), bytes.count <= Self.maximumText else {
             throw Refusal(
                 description:
                     "\(place) is not a token. A token is one line of at most \(Self.maximumText) letters, digits and '-._~+/='. \(Self.advice)"
             )
         }
         // A hexadecimal digit encodes half a byte, and a base64 character three quarters of a byte.
-        let isHexadecimal = bytes.allSatisfy { Character(UnicodeScalar($0)).isHexDigit }
+        let isHexadecimal = bytes.allSatisfy(\.isHexDigit)
         let room = isHexadecimal ? bytes.count / 2 : bytes.count * 3 / 4
         guard room >= Self.leastBytes else {
             throw Refusal(
@@ -49,15 +50,6 @@ package struct ControlToken: Sendable, Hashable {
     }
 
     private static let advice = "Create one with 'openssl rand -hex 32'."
-
-    private static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "-._~+/=".utf8.contains(byte)
-        }
-    }
 }
 
 /// The tokens of a control plane.

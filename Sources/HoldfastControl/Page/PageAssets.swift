@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCacheSemantics
 
 /// The files of the status page, embedded in the binary.
 ///
@@ -33,7 +34,7 @@ struct PageAssets: Sendable {
     static func type(of name: String) -> String? {
         let parts = name.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, let ending = types[String(parts[1])], !parts[0].isEmpty,
-            parts[0].utf8.allSatisfy({ (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D })
+            parts[0].utf8.allSatisfy({ $0.isLowercase || $0.isDigit || $0 == 0x2D })
         else { return nil }
         return ending
     }

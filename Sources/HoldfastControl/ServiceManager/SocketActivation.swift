@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -43,7 +45,7 @@ package struct SocketActivation: Sendable, Hashable {
     package init(environment: [String: String], process: Int32, limit: Int) throws(Refusal) {
         func number(_ name: String, _ expected: String, _ range: ClosedRange<Int>) throws(Refusal) -> Int? {
             guard let text = environment[name], !text.isEmpty else { return nil }
-            guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text), range.contains(number)
+            guard text.utf8.allSatisfy(\.isDigit), let number = Int(text), range.contains(number)
             else {
                 throw Refusal(
                     description: "'\(name)' must be \(expected), not '\(ControlProblem.shown(text))'. "

@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 package import Logging
 
 /// Sends keep-alive messages to a service manager that restarts a silent service, as with systemd's
@@ -42,7 +43,7 @@ package struct Watchdog: Sendable {
     }
 
     private static func number(_ text: String, upTo limit: Int64) -> Int64? {
-        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int64(text) else { return nil }
+        guard text.utf8.allSatisfy(\.isDigit), let number = Int64(text) else { return nil }
         return (1...limit).contains(number) ? number : nil
     }
 

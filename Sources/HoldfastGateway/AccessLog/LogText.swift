@@ -63,8 +63,7 @@ extension ByteBuffer {
 
     mutating func writeHexadecimal(_ value: UInt64, digits: Int) {
         for place in (0..<digits).reversed() {
-            let digit = UInt8(truncatingIfNeeded: value >> (4 * UInt64(place))) & 15
-            writeInteger(digit < 10 ? digit + UInt8(ascii: "0") : digit - 10 + UInt8(ascii: "A"))
+            writeInteger(UInt8(truncatingIfNeeded: value >> (4 * UInt64(place))).hexDigit)
         }
     }
 

@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// Removes hosts from the value of a `Forwarded` field. RFC 7239 §4
 enum ForwardedElements {
     /// Returns the value without the `host` parameters of its elements. The host is not in the key,

@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import HTTPTypes
 
 /// The ID of one request, for finding the request in the logs of the client, this gateway and the
@@ -20,21 +21,9 @@ enum RequestID {
     static func given(in fields: HTTPFields) -> String? {
         let values = fields[values: .xRequestID]
         guard values.count == 1, let value = values.first, (1...limit).contains(value.utf8.count),
-            value.utf8.allSatisfy(\.isRequestIDByte)
+            value.utf8.allSatisfy(\.isNameByte)
         else { return nil }
         return value
-    }
-}
-
-extension UInt8 {
-    /// `[A-Za-z0-9._-]`
-    fileprivate var isRequestIDByte: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-            true
-        default: false
-        }
     }
 }
 

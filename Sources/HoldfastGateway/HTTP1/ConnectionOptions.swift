@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import HTTPTypes
 
 /// The options in `Connection` that concern the connection itself. RFC 9112 §9.3

@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import HTTPTypes
 
 /// Creates field names from bytes. The most common names are created in advance, because a lookup

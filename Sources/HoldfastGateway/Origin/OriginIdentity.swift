@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import HoldfastConfiguration
 import NIOCore
 import NIOSSL
@@ -61,7 +62,7 @@ struct OriginIdentity: Sendable {
     /// Whether a certificate's name matches. A wildcard must be the entire first label, and matches
     /// exactly one label. RFC 9525 §6.3
     private func matches(_ name: [UInt8]) -> Bool {
-        var name = name.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }[...]
+        var name = name.map(\.asciiLowercased)[...]
         if name.last == UInt8(ascii: ".") { name.removeLast() }
         let host = Array(host.utf8)
         guard name.starts(with: "*.".utf8) else { return !name.isEmpty && name.elementsEqual(host) }

@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -102,7 +104,7 @@ struct ProxyHeader: Hashable {
     }
 
     private static func endpoint(_ address: String, _ port: String, isLong: Bool) -> Endpoint? {
-        guard port.utf8.allSatisfy({ (0x30...0x39).contains($0) }), port == "0" || !port.hasPrefix("0"),
+        guard port.utf8.allSatisfy(\.isDigit), port == "0" || !port.hasPrefix("0"),
             let number = UInt16(port)
         else { return nil }
         var bytes = [UInt8](repeating: 0, count: isLong ? 16 : 4)

@@ -49,7 +49,7 @@ struct RewriteClient {
     private static func isPlain(_ authority: String) -> Bool {
         let bytes = authority.utf8
         return !bytes.isEmpty && bytes.count <= authorityLimit
-            && bytes.allSatisfy { $0.isHostByte || "[]:".utf8.contains($0) }
+            && bytes.allSatisfy { $0.isNameByte || "[]:".utf8.contains($0) }
     }
 
     /// Returns the URL of the first of these routes through which this client can request a path.
@@ -81,17 +81,5 @@ struct RewriteClient {
         let standard = RewriteMap.Server.defaultPort(isSecure: scheme == "https")
         let authority = port.flatMap { $0 == standard ? nil : "\(host):\($0)" } ?? host
         return Base(scheme: scheme, authority: authority, path: route.prefix.text)
-    }
-}
-
-extension UInt8 {
-    /// A byte of a host name or an IPv4 address.
-    var isHostByte: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-            true
-        default: false
-        }
     }
 }

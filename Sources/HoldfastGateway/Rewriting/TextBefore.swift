@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// The text before a position, which shows whether a URL begins there and where it ends.
 struct TextBefore {
     /// The last bytes, the newest in the lowest byte; zeros before the start of the text.
@@ -50,5 +52,5 @@ struct TextBefore {
 
 extension UInt8 {
     /// A byte of a scheme. RFC 3986 §3.1
-    fileprivate var isSchemeByte: Bool { isAlpha || isDigit || "+-.".utf8.contains(self) }
+    fileprivate var isSchemeByte: Bool { isAlphanumeric || "+-.".utf8.contains(self) }
 }

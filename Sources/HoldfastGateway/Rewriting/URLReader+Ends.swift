@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// Finds the end of an authority, a path and a URL.
 extension URLReader {
     /// Whether a URL in text ends at a character.
@@ -62,7 +64,7 @@ extension URLReader {
         while offset < Self.userInformationLimit {
             guard let symbol = try peekSymbol(offset) else { return false }
             if symbol.byte == UInt8(ascii: "@") { return true }
-            guard symbol.byte.isHostByte || "!$&*+,;=:%~|".utf8.contains(symbol.byte) else { return false }
+            guard symbol.byte.isNameByte || "!$&*+,;=:%~|".utf8.contains(symbol.byte) else { return false }
             offset += symbol.width
         }
         return false

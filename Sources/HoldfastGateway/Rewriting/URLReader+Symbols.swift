@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// Characters that JSON and HTML encode as several bytes.
 extension URLReader {
     /// A character as decoded from the text.

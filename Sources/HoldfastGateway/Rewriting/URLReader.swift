@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// Reads a URL in text whose next piece may not have arrived yet.
 struct URLReader {
     /// The error if the end of the piece was reached, but the text may continue.
@@ -34,7 +36,7 @@ struct URLReader {
     /// Whether a lowercase word is next, ignoring case.
     func isNext(_ word: StaticString, at offset: Int = 0) throws(Incomplete) -> Bool {
         for place in 0..<word.utf8CodeUnitCount {
-            guard try peek(offset + place)?.lowercase == word.utf8Start[place] else { return false }
+            guard try peek(offset + place)?.asciiLowercased == word.utf8Start[place] else { return false }
         }
         return true
     }
@@ -45,7 +47,7 @@ struct URLReader {
     mutating func readScheme() throws(Incomplete) -> Bool? {
         guard try isNext("http") else { return nil }
         index += 4
-        let isSecure = try peek()?.lowercase == UInt8(ascii: "s")
+        let isSecure = try peek()?.asciiLowercased == UInt8(ascii: "s")
         if isSecure { index += 1 }
         guard let colon = try peekEscapedSymbol(), colon.byte == UInt8(ascii: ":") else { return nil }
         index += colon.width
@@ -72,10 +74,10 @@ struct URLReader {
     mutating func readHost(upTo limit: Int) throws(Incomplete) -> String? {
         var host: [UInt8] = []
         let isBracketed = try peek() == UInt8(ascii: "[")
-        while let byte = try peek(), byte.isHostByte || isBracketed && "[]:".utf8.contains(byte) {
+        while let byte = try peek(), byte.isNameByte || isBracketed && "[]:".utf8.contains(byte) {
             // One more byte may be the dot.
             guard host.count <= limit else { return nil }
-            host.append(byte.lowercase)
+            host.append(byte.asciiLowercased)
             index += 1
             if byte == UInt8(ascii: "]") { break }
         }
@@ -97,14 +99,10 @@ struct URLReader {
         var count = 0
         while let byte = try peek(), byte.isDigit {
             guard count < 5 else { return nil }
-            port = port * 10 + Int(byte - UInt8(ascii: "0"))
+            port = port * 10 + Int(byte &- 0x30)
             count += 1
             index += 1
         }
         return count > 0 ? UInt16(exactly: port) : nil
     }
-}
-
-extension UInt8 {
-    fileprivate var lowercase: UInt8 { (0x41...0x5A).contains(self) ? self | 0x20 : self }
 }

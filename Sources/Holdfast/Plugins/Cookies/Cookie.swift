@@ -28,7 +28,7 @@ struct Cookie: Sendable, Hashable {
     ///   long or contains a control character.
     init?(_ field: String, from origin: TargetURI, at now: Timestamp) {
         // Control characters are forbidden, except for the tab.
-        guard !field.utf8.contains(where: { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7F }) else { return nil }
+        guard !field.utf8.contains(where: { $0.isControl && $0 != 0x09 }) else { return nil }
         let parts = field.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
         guard let pair = parts.first, let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { return nil }
         name = Self.trimmed(pair[..<equals])
@@ -74,10 +74,7 @@ struct Cookie: Sendable, Hashable {
     }
 
     private static func trimmed(_ bytes: Substring.UTF8View) -> String {
-        let isSpace = { (byte: UInt8) in byte == 0x20 || byte == 0x09 }
-        var rest = bytes.drop(while: isSpace)
-        while let last = rest.last, isSpace(last) { rest = rest.dropLast() }
-        return String(Substring(rest))
+        String(Substring(bytes.trimmingWhitespace()))
     }
 
     /// Whether the cookie has expired.
@@ -119,7 +116,7 @@ extension Cookie {
         private static func expiry(ofAge value: String, at now: Timestamp) -> Timestamp? {
             let isNegative = value.hasPrefix("-")
             let digits = isNegative ? value.dropFirst() : value[...]
-            guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+            guard !digits.isEmpty, digits.utf8.allSatisfy(\.isDigit) else { return nil }
             if isNegative || digits.allSatisfy({ $0 == "0" }) { return .distantPast }
             return now.adding(milliseconds: 1000 * min(Int64(digits) ?? Cookie.longestLife, Cookie.longestLife))
         }

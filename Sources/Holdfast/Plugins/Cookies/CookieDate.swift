@@ -32,18 +32,16 @@ enum CookieDate {
         }
     }
 
-    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
-
     /// Returns the number at the start of a token, if its number of digits is in a range.
     private static func number(_ token: Substring.UTF8View, digits: ClosedRange<Int>) -> Int64? {
-        let found = token.prefix(while: isDigit)
+        let found = token.prefix(while: \.isDigit)
         return digits.contains(found.count) ? Int64(Substring(found)) : nil
     }
 
     /// Returns the second of the day for a time such as `8:49:37`.
     private static func second(ofDay token: Substring.UTF8View) -> Int64? {
         let parts = token.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count == 3, parts[0].allSatisfy(isDigit), parts[1].allSatisfy(isDigit),
+        guard parts.count == 3, parts[0].allSatisfy(\.isDigit), parts[1].allSatisfy(\.isDigit),
             let hour = number(parts[0], digits: 1...2), let minute = number(parts[1], digits: 1...2),
             let second = number(parts[2], digits: 1...2), hour < 24, minute < 60, second < 60
         else { return nil }

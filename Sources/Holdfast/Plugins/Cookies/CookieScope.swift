@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// Determines which hosts and paths get a cookie. RFC 6265bis §5.1
 enum CookieScope {
     /// Returns whether a host equals a domain or is below it.
@@ -9,7 +11,7 @@ enum CookieScope {
     /// Returns whether a host is a name and not an address.
     static func mayHaveSubdomains(_ host: String) -> Bool {
         guard !host.hasPrefix("["), let last = host.split(separator: ".").last else { return false }
-        return !last.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        return !last.utf8.allSatisfy(\.isDigit)
     }
 
     /// Returns the host and the domains above it.

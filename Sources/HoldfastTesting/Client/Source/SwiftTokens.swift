@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// A word, number, string or symbol in Swift source.
 struct SwiftToken: Equatable {
     enum Kind { case word, number, text, sign }
@@ -49,7 +51,7 @@ struct SwiftTokens {
         }
         if byte == UInt8(ascii: "`") { return advance() }
         if Self.isLetter(byte) { return readWord(.word) }
-        if Self.isDigit(byte) { return readWord(.number) }
+        if byte.isDigit { return readWord(.number) }
         append(.sign, String(decoding: [byte], as: UTF8.self))
         advance()
     }
@@ -75,8 +77,8 @@ struct SwiftTokens {
         let start = position
         while let byte = byte() {
             let isFraction =
-                kind == .number && byte == UInt8(ascii: ".") && self.byte(1).map(Self.isDigit) == true
-            guard Self.isLetter(byte) || Self.isDigit(byte) || isFraction else { break }
+                kind == .number && byte == UInt8(ascii: ".") && self.byte(1)?.isDigit == true
+            guard Self.isLetter(byte) || byte.isDigit || isFraction else { break }
             position += 1
         }
         append(kind, String(decoding: source[start..<position], as: UTF8.self))
@@ -129,10 +131,6 @@ struct SwiftTokens {
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || byte == UInt8(ascii: "_") || byte >= 0x80
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+        byte.isAlpha || byte == UInt8(ascii: "_") || byte >= 0x80
     }
 }
