@@ -310,7 +310,7 @@ let package = Package(
             name: "FaultTests",
             dependencies: [
                 "FaultWorkload", "store-worker", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "Holdfast",
-                "HoldfastTesting", "SampleOrigin", httpTypes, nioCore, logging,
+                "HoldfastTesting", "TestSupport", "SampleOrigin", httpTypes, nioCore, logging,
             ],
             swiftSettings: settings
         ),
@@ -325,7 +325,7 @@ let package = Package(
         .testTarget(
             name: "CommandLineTests",
             dependencies: [
-                "SampleOrigin", "OfflineStore", "HTTPCacheExplaining", "HoldfastTesting", "holdfast-cli", "cache-dump",
+                "SampleOrigin", "OfflineStore", "HTTPCacheExplaining", "TestSupport", "holdfast-cli", "cache-dump",
                 "sample-origin", "key-probe", "moments-service",
             ],
             swiftSettings: settings
@@ -347,7 +347,7 @@ let package = Package(
             dependencies: [
                 "CSQLite", "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
                 "HoldfastMigrations", "OfflineStore",
-                "OfflineStoreRecovery", "FleetTier", "FleetTesting", "HoldfastTesting", httpTypes,
+                "OfflineStoreRecovery", "FleetTier", "FleetTesting", "TestSupport", httpTypes,
                 nioCore, logging, metricsTestKit,
             ],
             swiftSettings: settings
@@ -363,7 +363,8 @@ let package = Package(
         .testTarget(
             name: "HoldfastTests",
             dependencies: [
-                "Holdfast", "HoldfastConfiguration", "HoldfastTesting", "HTTPCacheSemantics", "HTTPCache",
+                "Holdfast", "HoldfastConfiguration", "HoldfastTesting", "TestSupport", "HTTPCacheSemantics",
+                "HTTPCache",
                 "SampleOrigin", "CZlib", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, crypto, logging,
             ],
             swiftSettings: settings
@@ -422,7 +423,8 @@ let package = Package(
         .testTarget(
             name: "HoldfastTestingTests",
             dependencies: [
-                "HoldfastTesting", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HTTPClientTransport",
+                "HoldfastTesting", "TestSupport", "HTTPCacheSemantics", "HTTPCache", "OfflineStore",
+                "HTTPClientTransport",
                 "HoldfastGateway", httpTypes, nioCore, nioPosix, logging,
             ],
             swiftSettings: settings
@@ -443,7 +445,7 @@ let package = Package(
                 "HTTPCacheSemantics",
                 "HTTPCache", "HTTPCacheOperations",
                 "OfflineStore",
-                "HoldfastTesting", "HoldfastTracing", httpTypes, nioCore, nioPosix, nioSSL, logging,
+                "HoldfastTesting", "TestSupport", "HoldfastTracing", httpTypes, nioCore, nioPosix, nioSSL, logging,
             ],
             swiftSettings: settings
         ),
@@ -452,13 +454,19 @@ let package = Package(
             dependencies: [
                 "HoldfastControl", "LocalSockets", "HoldfastMetrics", "HTTPCacheSemantics", "HTTPCache",
                 "HTTPCacheOperations",
-                "HoldfastTesting", httpTypes, nioCore, nioHTTP1, nioPosix, nioEmbedded, logging, yams,
+                "HoldfastTesting", "TestSupport", httpTypes, nioCore, nioHTTP1, nioPosix, nioEmbedded, logging, yams,
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "HoldfastTracingTests",
             dependencies: ["HoldfastTracing", instrumentation, logging, nioCore, tracing],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "TestSupport",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting"],
+            path: "Tests/TestSupport",
             swiftSettings: settings
         ),
         // Fleets in memory, and the contracts that they and those on Redis keep.
@@ -472,7 +480,7 @@ let package = Package(
             name: "FleetTierTests",
             dependencies: [
                 "FleetTier", "FleetTesting", "HTTPCache", "HTTPCacheOperations", "HTTPCacheSemantics",
-                "HoldfastTesting", httpTypes, nioCore,
+                "HoldfastTesting", "TestSupport", httpTypes, nioCore,
             ],
             swiftSettings: settings
         ),
@@ -480,7 +488,7 @@ let package = Package(
             name: "HoldfastFleetTests",
             dependencies: [
                 "Holdfast", "HoldfastFleet", "FleetTier", "FleetTesting", "HTTPCache", "HTTPCacheSemantics",
-                "HoldfastConfiguration", "HoldfastTesting", httpTypes, logging, nioCore,
+                "HoldfastConfiguration", "HoldfastTesting", "TestSupport", httpTypes, logging, nioCore,
             ],
             swiftSettings: settings
         ),
@@ -488,6 +496,7 @@ let package = Package(
             name: "RedisTierTests",
             dependencies: [
                 "RedisTier", "FleetTier", "FleetTesting", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting",
+                "TestSupport",
                 httpTypes, nioCore, nioEmbedded, nioPosix, nioSSL,
             ],
             swiftSettings: settings
@@ -515,6 +524,7 @@ let package = Package(
             name: "SharingSimulationTests",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "FleetTier", "FleetTesting", "OfflineStore", "HoldfastTesting",
+                "TestSupport",
                 httpTypes, nioCore, logging,
             ],
             swiftSettings: settings
@@ -523,6 +533,7 @@ let package = Package(
             name: "HTTPCacheTests",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HTTPCacheExplaining", "HoldfastTesting",
+                "TestSupport",
                 httpTypes, nioCore,
                 logging, metricsTestKit,
             ],

@@ -7,21 +7,16 @@ import Synchronization
 /// An in-memory store with the same contract as a store on disk, for tests of code that uses a
 /// store.
 public final class InMemoryResponseStore: ResponseStore {
-    struct State {
+    package struct State: Sendable {
         var responses: [CacheKey: [StoredResponse]] = [:]
         var bodies: [Int64: ByteBuffer] = [:]
         var tags: [Int64: [String]] = [:]
         var pinned: Set<Int64> = []
         var invalidations: [(number: Int64, scope: InvalidationScope)] = []
         var nextID: Int64 = 1
-        /// The journal; `nil` before the store has joined a fleet log.
-        var journal: InMemoryJournal?
     }
 
-    let state = Mutex(State())
-    /// The content after a power failure; `nil` before the store has joined a fleet log.
-    private let durable = Mutex<State?>(nil)
-    let journalAdditions = AdditionSignal()
+    private let state = Mutex(State())
 
     /// See `ResponseStore`.
     public let changes = StoreChangeFeed()
@@ -110,28 +105,13 @@ public final class InMemoryResponseStore: ResponseStore {
         _ effect: InvalidationEffect,
         at now: Timestamp
     ) async throws -> InvalidationSequence {
-        let number = state.withLock { state in
-            state.journal?.add(FleetInvalidation(id: .random(), scope: scope, effect: effect, issuedAt: now))
-            if state.journal != nil { journalAdditions.send() }
-            return state.invalidate(scope, effect)
-        }
-        makeDurable()
+        let number = state.withLock { $0.invalidate(scope, effect) }
         changes.publish(StoreChange(.invalidated, scope))
         return number
     }
 
-    /// Makes the current content survive a power failure, like a sync of a store on disk.
-    func makeDurable() {
-        let state = state.withLock { $0 }
-        if state.journal != nil { durable.withLock { $0 = state } }
-    }
-
-    /// Loses everything that is not durable, like a store on disk that has joined a fleet log: all
-    /// changes since its own last invalidation or its log's last `synchronize`.
-    package func cutPower() {
-        guard let state = durable.withLock({ $0 }) else { return }
-        self.state.withLock { $0 = state }
-    }
+    /// Reads or changes everything in one step.
+    package func withState<Value: Sendable>(_ body: (inout State) -> Value) -> Value { state.withLock { body(&$0) } }
 
     fileprivate func commit(_ draft: ResponseDraft, _ body: ByteBuffer, fencingNumber: InvalidationSequence)
         -> StoredResponse?
@@ -202,7 +182,7 @@ public final class InMemoryResponseStore: ResponseStore {
 private struct WriterEnded: Error {}
 
 extension InMemoryResponseStore.State {
-    mutating func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect) -> InvalidationSequence {
+    package mutating func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect) -> InvalidationSequence {
         let number = (invalidations.last?.number ?? 0) + 1
         invalidations.append((number, scope))
         for key in responses.keys {

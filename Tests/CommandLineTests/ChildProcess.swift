@@ -1,6 +1,6 @@
 import Foundation
-import HoldfastTesting
 import Synchronization
+import TestSupport
 
 /// A process of one executable, started with `posix_spawn`.
 ///

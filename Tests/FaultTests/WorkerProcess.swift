@@ -1,5 +1,5 @@
 import Foundation
-import HoldfastTesting
+import TestSupport
 import Testing
 
 /// The executable `store-worker` as a process, read line by line on a thread of its own.

@@ -5,6 +5,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastTesting
 import Logging
+import TestSupport
 import Testing
 
 @testable import FleetTier
@@ -12,7 +13,7 @@ import Testing
 /// Nodes that run as they do in a service, with an engine in memory.
 @Suite(.timeLimit(.minutes(20))) struct InvalidationSharingTests {
     private struct Node: Sendable {
-        let store: InMemoryResponseStore
+        let store: JournaledStore
         let link: InMemoryFleetLog
         let sharing: InvalidationSharing
         let contact = ContactLease()
@@ -23,7 +24,7 @@ import Testing
             secret: UInt8 = 7,
             quorum: Int = 0,
             wall: any WallClock = SystemWallClock(),
-            store: InMemoryResponseStore = InMemoryResponseStore()
+            store: JournaledStore = JournaledStore()
         ) throws {
             self.store = store
             link = engine.makeLog()
@@ -37,7 +38,7 @@ import Testing
             // Much longer than the test.
             settings.lease = .seconds(3600)
             sharing = InvalidationSharing(
-                log: InMemoryInvalidationLog(store),
+                log: store,
                 engine: link,
                 sealer: LogSealer(
                     keys: try #require(FleetKeys(secret: [UInt8](repeating: secret, count: 32))),
@@ -277,7 +278,7 @@ import Testing
         let clock = ManualClock()
         let engine = InMemoryLogEngine(clock: ContinuousClock()) { EngineTime(milliseconds: clock.now().milliseconds) }
         let node = try Node(0, engine, quorum: 1, wall: clock)
-        let log = InMemoryInvalidationLog(node.store)
+        let log = node.store
         try await node.sharing.connect()
         try await node.sharing.read(wait: .zero)
         _ = try await node.store.invalidate(.all, .mark(.unspecified), at: clock.now())
@@ -318,7 +319,7 @@ import Testing
     @Test func manyPurgesArePublishedInTheirOrder() async throws {
         let engine = engine()
         let node = try Node(0, engine)
-        let log = InMemoryInvalidationLog(node.store)
+        let log = node.store
         try await node.sharing.connect()
         try await node.sharing.read(wait: .zero)
         for number in 0..<(NewEntry.most * 2 + 3) { try await node.purge(.tag("\(number)")) }

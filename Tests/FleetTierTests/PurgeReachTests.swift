@@ -2,9 +2,9 @@ import FleetTesting
 import HTTPCache
 import HTTPCacheOperations
 import HTTPCacheSemantics
-import HoldfastTesting
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import FleetTier
@@ -12,8 +12,7 @@ import Testing
 /// How far a node says that its purges have come, with an engine in memory.
 @Suite(.timeLimit(.minutes(20))) struct PurgeReachTests {
     private struct Node: Sendable {
-        let store: InMemoryResponseStore
-        let log: InMemoryInvalidationLog
+        let store: JournaledStore
         let contact = ContactLease(.fromStart)
         let link: InMemoryFleetLog
         let sharing: InvalidationSharing
@@ -25,12 +24,11 @@ import Testing
             cutOff: CutOff = .serve,
             lease: Duration = .seconds(5),
             name: String? = nil,
-            store: InMemoryResponseStore = InMemoryResponseStore(),
+            store: JournaledStore = JournaledStore(),
             keys: FleetKeys? = FleetKeys(secret: [UInt8](repeating: 7, count: 32)),
             uptime: @escaping @Sendable () -> Duration = InvalidationSharing.systemUptime
         ) throws {
             self.store = store
-            log = InMemoryInvalidationLog(store)
             link = engine.makeLog()
             let namespace = try #require(FleetNamespace("shop"))
             var settings = InvalidationSharing.Settings(
@@ -42,7 +40,7 @@ import Testing
             settings.lease = lease
             settings.contact = contact
             sharing = InvalidationSharing(
-                log: log,
+                log: store,
                 engine: link,
                 sealer: LogSealer(
                     keys: try #require(keys),
@@ -121,7 +119,7 @@ import Testing
         node.link.cut()
         try await node.sharing.join()
         try await node.purge("later")
-        #expect(try await node.log.unpublishedCount() == 1)
+        #expect(try await node.store.unpublishedCount() == 1)
         let later = await node.sharing.reach(.published, within: .zero)
         #expect(later.level == .queued && later.note?.contains("journal") == true, "\(later)")
     }
@@ -343,8 +341,8 @@ import Testing
         let original = try Node(0, engine, name: "gw")
         try await original.follow()
         let copy = try Node(1, engine, name: "gw")
-        _ = try await copy.log.join("shop", at: SystemWallClock().now())
-        copy.log.takeNode(of: original.log)
+        _ = try await copy.store.join("shop", at: SystemWallClock().now())
+        copy.store.takeNode(of: original.store)
         for _ in 0..<4 {
             for node in [original, copy] { try await node.follow() }
             time.pass(1000)
@@ -352,7 +350,7 @@ import Testing
         let identities = [await original.sharing.identity, await copy.sharing.identity]
         #expect(identities[0]?.store != identities[1]?.store)
         // It outlasts a restart.
-        #expect(try await copy.log.join("shop", at: SystemWallClock().now()).node == identities[1]?.store)
+        #expect(try await copy.store.join("shop", at: SystemWallClock().now()).node == identities[1]?.store)
         let living = try await original.link.nodes(within: Self.long).filter { !$0.report.hasEnded }
         #expect(Set(living.map(\.report.identity)) == Set(identities.compactMap { $0 }))
         copy.link.cut()
@@ -461,13 +459,13 @@ import Testing
         var second = try Node(1, engine, cutOff: cutOff)
         for node in [first, second] { try await node.follow() }
         try await age([first, second])
-        let before = second.log.current
+        let before = second.store.current
         try await first.purge()
         try await first.sharing.publish()
         try await second.follow()
         #expect(second.sharing.status.unopened == 1 && second.sharing.status.condition.isFollowing == false)
         #expect(second.sharing.status.condition.detail.contains("a different secret"))
-        #expect(second.log.current == before)
+        #expect(second.store.current == before)
         let reach = await first.sharing.reach(.everywhere, within: .milliseconds(50))
         #expect(reach.level == .replicated && reach.nodes?.waiting.first?.unopened == 1, "\(reach)")
         #expect(reach.note?.contains("'fleet.next-secret'") == true)

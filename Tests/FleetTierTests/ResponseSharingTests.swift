@@ -5,6 +5,7 @@ import HTTPTypes
 import HoldfastTesting
 import Logging
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import FleetTier
@@ -32,7 +33,7 @@ import Testing
     }
 
     private struct Node: Sendable {
-        let store = InMemoryResponseStore()
+        let store = JournaledStore()
         let values: InMemoryFleetValues
         let link: InMemoryFleetLog
         let sharing: InvalidationSharing
@@ -46,10 +47,10 @@ import Testing
             wall = AheadClock(ahead: ahead)
             let namespace = try #require(FleetNamespace("shop"))
             let keys = try #require(FleetKeys(secret: [UInt8](repeating: 7, count: 32)))
-            let (log, purges) = (InMemoryInvalidationLog(store), PurgeView())
+            let purges = PurgeView()
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             sharing = InvalidationSharing(
-                log: log,
+                log: store,
                 engine: link,
                 sealer: LogSealer(keys: keys, namespace: namespace),
                 settings: .init(namespace: namespace, node: try #require(NodeName("gw-\(number)")), quorum: 0),
@@ -65,7 +66,7 @@ import Testing
             responses = ResponseSharing(
                 values: values,
                 purges: purges,
-                log: log,
+                log: store,
                 store: store,
                 keys: keys,
                 namespace: namespace,

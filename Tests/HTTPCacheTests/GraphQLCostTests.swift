@@ -1,6 +1,6 @@
 import HTTPTypes
-import HoldfastTesting
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import HTTPCache

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPCache
 import HoldfastTesting
+import TestSupport
 import Testing
 
 @testable import HoldfastControl

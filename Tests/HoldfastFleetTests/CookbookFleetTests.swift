@@ -8,6 +8,7 @@ import HoldfastConfiguration
 import HoldfastTesting
 import Logging
 import NIOCore
+import TestSupport
 import Testing
 
 /// The cookbook's case of several gateways, with a server in memory.
@@ -25,7 +26,7 @@ import Testing
 
     /// A gateway with the file's rules.
     private struct Gateway: Sendable {
-        let store = InMemoryResponseStore()
+        let store = JournaledStore()
         let sharing: InvalidationSharing
         let responses: ResponseSharing
         let engine: CacheEngine
@@ -33,10 +34,10 @@ import Testing
         init(_ name: String, _ file: Configuration, _ world: World) throws {
             let namespace = try #require(file.fleet.namespace.flatMap { FleetNamespace($0) })
             let keys = try #require(FleetKeys(secret: [UInt8](repeating: 7, count: 32)))
-            let (log, purges) = (InMemoryInvalidationLog(store), PurgeView())
+            let purges = PurgeView()
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             sharing = InvalidationSharing(
-                log: log,
+                log: store,
                 engine: world.log.makeLog(),
                 sealer: LogSealer(keys: keys, namespace: namespace),
                 settings: .init(namespace: namespace, node: try #require(NodeName(name))),
@@ -49,7 +50,7 @@ import Testing
             responses = ResponseSharing(
                 values: world.values.makeValues(),
                 purges: purges,
-                log: log,
+                log: store,
                 store: store,
                 keys: keys,
                 namespace: namespace,

@@ -1,5 +1,5 @@
 import Foundation
-import HoldfastTesting
+import TestSupport
 import Testing
 
 @Suite("Descriptors of child processes", .timeLimit(.minutes(20))) struct ChildDescriptorsTests {

@@ -1,4 +1,4 @@
-import HoldfastTesting
+import TestSupport
 import Testing
 
 /// A step is too long only if it is too long each time.

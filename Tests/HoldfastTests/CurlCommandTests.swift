@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
-import HoldfastTesting
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import Holdfast

@@ -80,7 +80,7 @@ let requestLayer: [Target] = [
     .testTarget(
         name: "HoldfastTests",
         dependencies: [
-            "Holdfast", "HoldfastConfiguration", "HoldfastTesting", "HTTPCacheSemantics", "HTTPCache",
+            "Holdfast", "HoldfastConfiguration", "HoldfastTesting", "TestSupport", "HTTPCacheSemantics", "HTTPCache",
             "HTTPCacheOperations", "SampleOrigin",
             "CZlib", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, crypto, logging,
         ],
@@ -90,7 +90,8 @@ let requestLayer: [Target] = [
 
 /// The targets that both packages have.
 let shared: Set<String> = [
-    "CSQLite", "HoldfastMigrations", "OfflineStore", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration",
+    "CSQLite", "HoldfastMigrations", "OfflineStore", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
+    "HoldfastConfiguration", "TestSupport",
 ]
 
 let package = Package(
@@ -166,6 +167,12 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "TestSupport",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting"],
+            path: "Tests/TestSupport",
+            swiftSettings: settings
+        ),
+        .target(
             name: "FleetTesting",
             dependencies: ["FleetTier", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting", nioCore],
             path: "Tests/FleetTesting",
@@ -175,7 +182,7 @@ let package = Package(
             name: "FleetTierTests",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "FleetTier", "FleetTesting",
-                "HoldfastTesting", httpTypes, nioCore,
+                "HoldfastTesting", "TestSupport", httpTypes, nioCore,
                 logging,
             ],
             swiftSettings: settings
@@ -189,6 +196,7 @@ let package = Package(
             name: "RedisTierTests",
             dependencies: [
                 "RedisTier", "FleetTier", "FleetTesting", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting",
+                "TestSupport",
                 httpTypes, nioCore, nioEmbedded, nioPosix, nioSSL,
             ],
             swiftSettings: settings
@@ -197,7 +205,7 @@ let package = Package(
             name: "SharingSimulationTests",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "FleetTier", "FleetTesting", "OfflineStore",
-                "HoldfastTesting",
+                "HoldfastTesting", "TestSupport",
                 httpTypes, nioCore, logging,
             ],
             swiftSettings: settings
@@ -259,7 +267,7 @@ let package = Package(
             dependencies: [
                 "HoldfastControl", "LocalSockets", "HoldfastMetrics", "HTTPCacheSemantics", "HTTPCache",
                 "HTTPCacheOperations",
-                "HoldfastTesting", httpTypes, nioCore, nioPosix, nioEmbedded, logging, yams,
+                "HoldfastTesting", "TestSupport", httpTypes, nioCore, nioPosix, nioEmbedded, logging, yams,
             ],
             swiftSettings: settings
         ),
@@ -277,6 +285,7 @@ let package = Package(
             name: "HTTPCacheTests",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HTTPCacheExplaining", "HoldfastTesting",
+                "TestSupport",
                 httpTypes, nioCore,
                 logging,
                 metricsTestKit,
@@ -302,6 +311,7 @@ let package = Package(
             dependencies: [
                 "CNGHTTP2", "HTTP2Client", "HoldfastGateway", "LocalSockets", "HoldfastConfiguration",
                 "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore", "HoldfastTesting",
+                "TestSupport",
                 "HoldfastTracing", httpTypes,
                 nioCore, nioPosix, nioSSL, logging,
             ],
@@ -314,7 +324,7 @@ let package = Package(
             dependencies: [
                 "CSQLite", "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
                 "HoldfastMigrations", "OfflineStore",
-                "OfflineStoreRecovery", "FleetTier", "FleetTesting", "HoldfastTesting", httpTypes,
+                "OfflineStoreRecovery", "FleetTier", "FleetTesting", "TestSupport", httpTypes,
                 nioCore, logging, metricsTestKit,
             ],
             swiftSettings: settings

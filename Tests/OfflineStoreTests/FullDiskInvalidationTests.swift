@@ -5,10 +5,10 @@ import FleetTier
 import HTTPCache
 import HTTPCacheOperations
 import HTTPCacheSemantics
-import HoldfastTesting
 import Logging
 import NIOCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import OfflineStore
@@ -218,8 +218,8 @@ import Testing
             let store = try await open(disk)
             let time = Mutex(EngineTime(milliseconds: clock.now().milliseconds))
             let engine = InMemoryLogEngine(clock: ContinuousClock()) { time.withLock { $0 } }
-            let other = InMemoryResponseStore()
-            let purging = try node("gw-0", InMemoryInvalidationLog(other), engine)
+            let other = JournaledStore()
+            let purging = try node("gw-0", other, engine)
             let full = try node("gw-1", store.invalidationLog, engine)
             for node in [purging, full] {
                 try await node.connect()

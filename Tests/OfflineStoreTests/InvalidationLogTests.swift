@@ -1,8 +1,8 @@
 import Foundation
 import HTTPCache
 import HTTPCacheSemantics
-import HoldfastTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import OfflineStore
@@ -12,8 +12,8 @@ import Testing
 
     @Test func memoryKeepsTheContract() async {
         let contract = InvalidationLogContract(timeout: Self.patience) {
-            let store = InMemoryResponseStore()
-            return .init(store: store, log: InMemoryInvalidationLog(store))
+            let store = JournaledStore()
+            return .init(store: store, log: store)
         }
         #expect(await contract.run() == [])
     }

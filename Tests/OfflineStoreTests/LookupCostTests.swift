@@ -1,8 +1,8 @@
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
-import HoldfastTesting
 import OfflineStore
+import TestSupport
 import Testing
 
 /// No lookup holds the thread that reads from disk for longer than ``ProcessorTime/limit``,

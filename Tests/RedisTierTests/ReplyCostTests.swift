@@ -1,5 +1,5 @@
-import HoldfastTesting
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import RedisTier

@@ -1,6 +1,6 @@
 import Foundation
-import HoldfastTesting
 import OfflineStore
+import TestSupport
 import Testing
 
 /// Histories of a fleet that shares its purges, which a seed determines, judged by an oracle that

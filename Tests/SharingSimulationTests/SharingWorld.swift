@@ -7,6 +7,7 @@ import HTTPTypes
 import HoldfastTesting
 import Logging
 import NIOCore
+import TestSupport
 
 /// Nodes of a fleet with a log that has every fault a Redis can have, in a history that a seed
 /// determines.
@@ -168,8 +169,8 @@ final class SharingWorld {
     }
 
     static func memory() -> InvalidationLogContract.Pair {
-        let store = InMemoryResponseStore()
-        return .init(store: store, log: InMemoryInvalidationLog(store))
+        let store = JournaledStore()
+        return .init(store: store, log: store)
     }
 
     private func sharing(
@@ -434,7 +435,7 @@ final class SharingWorld {
     }
 
     private func cutPower(_ node: Node) async throws {
-        if let store = node.store as? InMemoryResponseStore {
+        if let store = node.store as? JournaledStore {
             report.powerCuts += 1
             report.takenBack += node.applied.subtracting(node.durable).count
             store.cutPower()
@@ -501,11 +502,11 @@ final class SharingWorld {
     /// A copy of a node's store runs in the place of another one, beside the original.
     private func clone() async throws {
         let (original, copy) = (nodes[random.below(Self.nodeCount)], nodes[random.below(Self.nodeCount)])
-        guard original !== copy, let source = original.log as? InMemoryInvalidationLog,
-            let log = copy.log as? InMemoryInvalidationLog
+        guard original !== copy, let source = original.store as? JournaledStore,
+            let store = copy.store as? JournaledStore
         else { return }
         for node in nodes where node.startsAt != nil { try await start(node) }
-        log.takeNode(of: source)
+        store.takeNode(of: source)
         try await stop(copy)
         if copy.startsAt != nil { try await start(copy) }
         report.clones += 1

@@ -1,14 +1,23 @@
-import HTTPCache
-import HTTPCacheSemantics
-import HTTPTypes
-import NIOCore
+package import HTTPCache
+package import HTTPCacheSemantics
+package import HTTPTypes
+package import NIOCore
 
 /// A store under test, with the operations that most rules need.
-struct StoreUnderTest: Sendable {
+package struct StoreUnderTest: Sendable {
     let store: any ResponseStore
     let findings: Findings
     let seed: UInt64
     let reopen: (@Sendable (any ResponseStore) async throws -> any ResponseStore)?
+
+    package init(
+        store: any ResponseStore,
+        findings: Findings,
+        seed: UInt64,
+        reopen: (@Sendable (any ResponseStore) async throws -> any ResponseStore)? = nil
+    ) {
+        (self.store, self.findings, self.seed, self.reopen) = (store, findings, seed, reopen)
+    }
 
     /// 2026-01-01T00:00:00Z.
     static let now = Timestamp(seconds: 1_767_225_600)
@@ -23,7 +32,7 @@ struct StoreUnderTest: Sendable {
         return StoreUnderTest(store: try await reopen(store), findings: findings, seed: seed, reopen: reopen)
     }
 
-    func key(
+    package func key(
         _ path: String,
         _ partition: CacheKey.Partition = .common,
         method: HTTPRequest.Method = .get,
@@ -38,7 +47,7 @@ struct StoreUnderTest: Sendable {
         try TargetPrefix("https://store.example" + requestTarget)
     }
 
-    func draft(
+    package func draft(
         _ key: CacheKey,
         fields: HTTPFields = [.contentType: "text/plain"],
         selecting: HTTPFields = [:],
@@ -61,7 +70,7 @@ struct StoreUnderTest: Sendable {
         )
     }
 
-    func body(_ text: String) -> ByteBuffer { ByteBuffer(string: text) }
+    package func body(_ text: String) -> ByteBuffer { ByteBuffer(string: text) }
 
     /// Returns bytes that are always the same for a given length and salt. No two 4 KiB blocks are
     /// equal.
@@ -81,8 +90,10 @@ struct StoreUnderTest: Sendable {
         return (0..<4088).map { _ in UInt8(truncatingIfNeeded: random.next()) }
     }()
 
-    func begin(_ draft: ResponseDraft, _ fencingNumber: InvalidationSequence? = nil) async throws -> any ResponseWriter
-    {
+    package func begin(
+        _ draft: ResponseDraft,
+        _ fencingNumber: InvalidationSequence? = nil
+    ) async throws -> any ResponseWriter {
         try findings.unwrap(
             try await store.beginWrite(draft, fencingNumber: fencingNumber ?? sequence),
             "an empty store declined to store a small response"
@@ -91,9 +102,11 @@ struct StoreUnderTest: Sendable {
 
     /// Stores a complete response; returns `nil` if the store reports that it did not store it.
     @discardableResult
-    func put(_ draft: ResponseDraft, _ body: ByteBuffer, _ fencingNumber: InvalidationSequence? = nil) async throws
-        -> StoredResponse?
-    {
+    package func put(
+        _ draft: ResponseDraft,
+        _ body: ByteBuffer,
+        _ fencingNumber: InvalidationSequence? = nil
+    ) async throws -> StoredResponse? {
         guard let writer = try await store.beginWrite(draft, fencingNumber: fencingNumber ?? sequence) else {
             return nil
         }
@@ -127,7 +140,7 @@ struct StoreUnderTest: Sendable {
     }
 
     /// Returns whether the response is marked; `nil` if there is no response.
-    func mark(_ key: CacheKey) async throws -> Bool? {
+    package func mark(_ key: CacheKey) async throws -> Bool? {
         try await store.lookup(key).first?.head.isInvalidated
     }
 

@@ -1,7 +1,7 @@
-import HoldfastTesting
 import NIOCore
 import NIOPosix
 import Synchronization
+import TestSupport
 
 /// Measures how long an event loop is held: the processor time of its thread between two turns of a
 /// timer. All that the loop does between two looks at its sockets counts, whatever its callback.

@@ -1,7 +1,7 @@
 import HoldfastConfiguration
-import HoldfastTesting
 import NIOCore
 import NIOPosix
+import TestSupport
 import Testing
 
 @testable import HoldfastGateway

@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastConfiguration
-import HoldfastTesting
 import NIOSSL
+import TestSupport
 import Testing
 
 #if canImport(Glibc)

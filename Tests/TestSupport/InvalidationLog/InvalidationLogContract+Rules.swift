@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheSemantics
+import HoldfastTesting
 
 /// The number of invalidations that are observed while they take effect.
 private let purgesUnderWatch = 300

@@ -1,5 +1,6 @@
 package import HTTPCache
 import HTTPCacheSemantics
+package import HoldfastTesting
 
 /// The contract of every `InvalidationLog`, as a test suite that returns its findings about a store
 /// and its log.
@@ -82,7 +83,7 @@ struct InvalidationLogUnderTest: Sendable {
     static let now = Timestamp(milliseconds: 1_700_000_000_000)
 
     var log: any InvalidationLog { pair.log }
-    var stores: StoreUnderTest { StoreUnderTest(store: pair.store, findings: findings, seed: seed, reopen: nil) }
+    var stores: StoreUnderTest { StoreUnderTest(store: pair.store, findings: findings, seed: seed) }
 
     @discardableResult
     func join(_ name: String = "shop") async throws -> LogStart { try await log.join(name, at: Self.now) }

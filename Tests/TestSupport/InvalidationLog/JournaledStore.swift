@@ -1,0 +1,93 @@
+package import HTTPCache
+package import HTTPCacheSemantics
+import HoldfastTesting
+import Synchronization
+
+/// An in-memory store with an invalidation log. It has the same contracts as a store on disk and
+/// its log.
+package final class JournaledStore: ResponseStore {
+    struct State {
+        /// The journal; `nil` before the store has joined a fleet log.
+        var journal: InMemoryJournal?
+        /// The journal and the responses after a power failure; `nil` before the store has joined a
+        /// fleet log.
+        var durable: (journal: InMemoryJournal, responses: InMemoryResponseStore.State)?
+    }
+
+    /// Locked before the state of ``responses``, never within it.
+    let state = Mutex(State())
+    let responses = InMemoryResponseStore()
+    let journalAdditions = AdditionSignal()
+
+    package init() {}
+
+    /// Makes the current content survive a power failure, like a sync of a store on disk.
+    func makeDurable() {
+        state.withLock { state in
+            guard let journal = state.journal else { return }
+            state.durable = (journal: journal, responses: responses.withState { $0 })
+        }
+    }
+
+    /// Loses everything that is not durable, like a store on disk that has joined a fleet log: all
+    /// changes since its own last invalidation or its log's last `synchronize`.
+    package func cutPower() {
+        state.withLock { state in
+            guard let durable = state.durable else { return }
+            state.journal = durable.journal
+            responses.withState { $0 = durable.responses }
+        }
+    }
+
+    /// Makes this store a copy of another store, like a clone of its volume.
+    package func takeNode(of other: JournaledStore) {
+        let node = other.state.withLock { $0.journal?.node }
+        state.withLock { if let node { $0.journal?.node = node } }
+    }
+
+    // MARK: ResponseStore
+
+    package var invalidationSequence: InvalidationSequence { responses.invalidationSequence }
+
+    package var changes: StoreChangeFeed { responses.changes }
+
+    package func resident(_ key: CacheKey) -> [StoredResponse]? { responses.resident(key) }
+
+    package func lookup(_ key: CacheKey) async throws -> [StoredResponse] { try await responses.lookup(key) }
+
+    package func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {
+        try await responses.openBody(of: response, range: range)
+    }
+
+    package func beginWrite(
+        _ draft: ResponseDraft,
+        fencingNumber: InvalidationSequence
+    ) async throws -> (any ResponseWriter)? {
+        try await responses.beginWrite(draft, fencingNumber: fencingNumber)
+    }
+
+    package func freshen(
+        _ response: StoredResponse,
+        with draft: ResponseDraft,
+        fencingNumber: InvalidationSequence
+    ) async throws -> StoredResponse? {
+        try await responses.freshen(response, with: draft, fencingNumber: fencingNumber)
+    }
+
+    package func withdraw(_ response: StoredResponse) async throws -> Bool { try await responses.withdraw(response) }
+
+    package func invalidate(
+        _ scope: InvalidationScope,
+        _ effect: InvalidationEffect,
+        at now: Timestamp
+    ) async throws -> InvalidationSequence {
+        let number = state.withLock { state in
+            state.journal?.add(FleetInvalidation(id: .random(), scope: scope, effect: effect, issuedAt: now))
+            if state.journal != nil { journalAdditions.send() }
+            return responses.withState { $0.invalidate(scope, effect) }
+        }
+        makeDurable()
+        changes.publish(StoreChange(.invalidated, scope))
+        return number
+    }
+}
