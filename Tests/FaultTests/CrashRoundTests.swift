@@ -1,5 +1,6 @@
 import FaultWorkload
 import OfflineStore
+import TestSupport
 import Testing
 
 /// A process that writes a store is killed, again and again. Each time the store opens, and every
@@ -22,7 +23,7 @@ import Testing
                 // Several concurrent lanes; one lane alone with operations on everything; one lane
                 // with a budget that makes it evict.
                 let kind = StoreInRounds.Kind.allCases[(round / 20 + series) % 3]
-                remembered = StoreInRounds(folder: try TemporaryFolder(), kind: kind)
+                remembered = StoreInRounds(folder: try TemporaryFolder(inMemory: true), kind: kind)
             }
             guard var store = remembered else { return }
             // Some are killed while the store is opened, most under load, some at the moment of an
@@ -64,7 +65,7 @@ import Testing
             var at = 1
             var isOver = false
             while !isOver {
-                var store = StoreInRounds(folder: try TemporaryFolder(), kind: .alone)
+                var store = StoreInRounds(folder: try TemporaryFolder(inMemory: true), kind: .alone)
                 let worker = WorkerProcess(
                     "load",
                     store.path,
@@ -93,8 +94,8 @@ import Testing
             var at = 1
             var isOver = false
             while !isOver {
-                let folder = try TemporaryFolder()
-                try TemporaryFolder.copy("/\(here)/Fixtures/stores/schema-\(version)", to: folder.store)
+                let folder = try TemporaryFolder(inMemory: true)
+                try copyFolder("/\(here)/Fixtures/stores/schema-\(version)", to: folder.store)
                 let worker = WorkerProcess("load", folder.store, "1", "0", "1", "\(256 << 20)", mode, "\(at)")
                 let ending = try await worker.run()
                 isOver = ending.signal != 9

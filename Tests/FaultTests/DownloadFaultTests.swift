@@ -1,5 +1,6 @@
 import FaultWorkload
 import SampleOrigin
+import TestSupport
 import Testing
 
 @testable import Holdfast
@@ -59,7 +60,7 @@ import Testing
     }
 
     private func run(bytes: Int, _ body: (Bench) async throws -> Void) async throws {
-        let folder = try TemporaryFolder()
+        let folder = try TemporaryFolder(inMemory: true)
         try await SampleOrigin.withOrigin(OriginConfiguration()) { origin in
             let url = "\(origin.baseURL)/bytes/\(bytes)"
             let client = try await CachingClient.open(store: folder.path + "/own")

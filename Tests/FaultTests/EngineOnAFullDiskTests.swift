@@ -6,6 +6,7 @@ import HoldfastTesting
 import Logging
 import NIOCore
 import OfflineStore
+import TestSupport
 import Testing
 
 #if os(Linux)
@@ -18,7 +19,7 @@ import Testing
         let transport = ScriptedTransport()
         let clock = ManualClock()
 
-        init() throws { folder = try TemporaryFolder() }
+        init() throws { folder = try TemporaryFolder(inMemory: true) }
 
         @Test func exchangesContinueAndTheStoreRecovers() async throws {
             let disk = try #require(SmallDisk(in: folder.path))

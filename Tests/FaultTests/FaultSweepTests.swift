@@ -1,5 +1,6 @@
 import FaultWorkload
 import OfflineStore
+import TestSupport
 import Testing
 
 #if os(Linux)
@@ -37,7 +38,7 @@ import Testing
 
         @Test(arguments: Case.all)
         func storeRecoversAfterAnyFileOperationFailed(_ fault: Case) async throws {
-            let folder = try TemporaryFolder()
+            let folder = try TemporaryFolder(inMemory: true)
             let stride = Scale.isThorough ? 1 : fault.stride
             // Another seed has another first operation, so that many runs cover all.
             var from = 1 + Int(Scale.seed &* 7 % UInt64(stride))
@@ -88,7 +89,7 @@ import Testing
             for round in 0..<rounds {
                 let seed = Scale.seed &* 1_000_000 &+ UInt64(series * 10_000 + round)
                 var random = SeededRandom(seed: seed)
-                var store = StoreInRounds(folder: try TemporaryFolder(), kind: .alone)
+                var store = StoreInRounds(folder: try TemporaryFolder(inMemory: true), kind: .alone)
                 // Twice, so that the second one finds a store that had a power cut.
                 for again in 0..<2 {
                     let at = Int.random(in: 1..<(again == 0 ? 700 : 400), using: &random)

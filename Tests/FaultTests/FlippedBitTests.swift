@@ -1,6 +1,7 @@
 import FaultWorkload
 import HTTPCache
 import OfflineStore
+import TestSupport
 import Testing
 
 #if canImport(Glibc)
@@ -21,7 +22,7 @@ import Testing
         var live: String { folder.path + "/live" }
 
         init() async throws {
-            let folder = try TemporaryFolder()
+            let folder = try TemporaryFolder(inMemory: true)
             self.folder = folder
             var model = StoreModel(lanes: 1)
             let closed = folder.path + "/closed"
@@ -34,7 +35,7 @@ import Testing
                 }
             }
             try await store.settle()
-            try TemporaryFolder.copy(closed, to: folder.path + "/live")
+            try copyFolder(closed, to: folder.path + "/live")
             try await store.close()
             self.model = model
         }
@@ -59,7 +60,7 @@ import Testing
             let offset = index % (bytes.count / unit) * unit + Int.random(in: 0..<range, using: &random)
             let bit = UInt8(1) << UInt8.random(in: 0..<8, using: &random)
             let copy = original.folder.path + "/copy"
-            try TemporaryFolder.copy(source, to: copy)
+            try copyFolder(source, to: copy)
             try writeFile(copy + "/" + name, [bytes[offset] ^ bit], at: offset)
             var model = original.model
             let findings = await Self.findings(copy, &model, &misses)
@@ -81,7 +82,7 @@ import Testing
         let place = bytes.indices.first { bytes[$0...].starts(with: words) }
         let offset = try #require(place) + words.count - 9
         let copy = original.folder.path + "/copy"
-        try TemporaryFolder.copy(original.closed, to: copy)
+        try copyFolder(original.closed, to: copy)
         try writeFile(copy + name, [bytes[offset] ^ 1], at: offset)
         var model = original.model
         var misses = 0
@@ -98,7 +99,7 @@ import Testing
             let source = isLog ? original.live : original.closed
             let name = isLog ? "0001.sqlite-wal" : "0001.sqlite"
             let copy = original.folder.path + "/copy"
-            try TemporaryFolder.copy(source, to: copy)
+            try copyFolder(source, to: copy)
             let length = Int.random(in: 0..<(try readFile(source + "/" + name).count), using: &random)
             #expect(truncate(copy + "/" + name, off_t(length)) == 0)
             var model = original.model
@@ -114,7 +115,7 @@ import Testing
         let original = try await Original()
         for source in [original.live, original.closed] {
             let copy = original.folder.path + "/copy"
-            try TemporaryFolder.copy(source, to: copy)
+            try copyFolder(source, to: copy)
             unlink(copy + "/" + name)
             var model = original.model
             var misses = 0

@@ -2,6 +2,7 @@ import FaultWorkload
 import Foundation
 import HTTPCacheSemantics
 import OfflineStore
+import TestSupport
 import Testing
 
 #if os(Linux)
@@ -17,7 +18,7 @@ import Testing
         func killedLogOutLeavesAllOrNothingOfOneAndAllOfTheOthers(_ mode: String, _ erasing: String) async throws {
             var (at, isOver, unfinished) = (1, false, 0)
             while !isOver {
-                let folder = try TemporaryFolder()
+                let folder = try TemporaryFolder(inMemory: true)
                 let worker = WorkerProcess("logout", folder.store, "\(Self.count)", erasing, mode, "\(at)")
                 let ending = try await worker.run()
                 isOver = ending.signal != 9

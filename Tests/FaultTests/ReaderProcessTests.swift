@@ -4,12 +4,13 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 import OfflineStore
+import TestSupport
 import Testing
 
 /// A process that reads a store learns of another process's writes.
 @Suite(.timeLimit(.minutes(20))) struct ReaderProcessTests {
     let folder: TemporaryFolder
-    init() throws { folder = try TemporaryFolder() }
+    init() throws { folder = try TemporaryFolder(inMemory: true) }
 
     /// Runs the worker, and `line` in this process after each of its lines.
     private func work(

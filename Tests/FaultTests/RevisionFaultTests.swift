@@ -1,5 +1,6 @@
 import FaultWorkload
 import OfflineStore
+import TestSupport
 import Testing
 
 #if os(Linux)
@@ -9,7 +10,7 @@ import Testing
     @Suite struct RevisionFaultTests {
         /// Makes a store to revise; it is filled once, and copied.
         private static func filled() async throws -> TemporaryFolder {
-            let folder = try TemporaryFolder()
+            let folder = try TemporaryFolder(inMemory: true)
             let store = try await CacheManager.openForFaults(folder.store)
             try await RevisionWorkload.fill(store)
             try await store.close()
@@ -22,8 +23,8 @@ import Testing
             var at = 1
             var struck = 0
             while true {
-                let folder = try TemporaryFolder()
-                try TemporaryFolder.copy(template.store, to: folder.store)
+                let folder = try TemporaryFolder(inMemory: true)
+                try copyFolder(template.store, to: folder.store)
                 let ending = try await WorkerProcess("revise", folder.store, mode, "\(at)").run()
                 let last = ending.lines.last ?? "nothing"
                 #expect(ending.lines.filter { $0.hasPrefix("wrong") } == [], "\(mode) at \(at)")

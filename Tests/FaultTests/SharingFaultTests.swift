@@ -1,5 +1,6 @@
 import FaultWorkload
 import OfflineStore
+import TestSupport
 import Testing
 
 #if os(Linux)
@@ -14,7 +15,7 @@ import Testing
             var at = 1 + series
             var cuts = 0
             while true {
-                let folder = try TemporaryFolder()
+                let folder = try TemporaryFolder(inMemory: true)
                 let seed = Scale.seed &* 1_000_000 &+ UInt64(at)
                 let ending = try await WorkerProcess("share", folder.store, "\(at)", "\(seed)").run()
                 #expect(ending.lines.filter { $0.hasPrefix("wrong") } == [], "at \(at)")

@@ -2,6 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
 import OfflineStore
+import TestSupport
 import Testing
 
 /// Ranges of stored bodies; a chunk has 65,536 bytes.

@@ -2,6 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
 import OfflineStore
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct BudgetTests {

@@ -4,6 +4,7 @@ import HTTPTypes
 import NIOCore
 import OfflineStore
 import Synchronization
+import TestSupport
 import Testing
 
 /// A clock that is set forwards and back by years. No age is negative, nothing is lost, recently

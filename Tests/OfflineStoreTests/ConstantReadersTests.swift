@@ -3,6 +3,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import OfflineStore

@@ -2,6 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
 import OfflineStore
+import TestSupport
 import Testing
 
 #if canImport(Glibc)

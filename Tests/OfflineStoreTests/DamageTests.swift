@@ -4,6 +4,7 @@ import HTTPTypes
 import NIOCore
 import OfflineStore
 import Synchronization
+import TestSupport
 import Testing
 
 #if canImport(Glibc)

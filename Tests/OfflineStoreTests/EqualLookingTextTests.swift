@@ -3,6 +3,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 import OfflineStore
+import TestSupport
 import Testing
 
 /// Strings that look alike but differ in their bytes are two keys, two tags and two principals, in

@@ -3,6 +3,7 @@ import HTTPCacheSemantics
 import HoldfastMigrations
 import NIOCore
 import OfflineStore
+import TestSupport
 import Testing
 
 /// The stores that programs of every released schema wrote: see Tests/Fixtures/stores/README.md.

@@ -2,6 +2,7 @@ import FaultWorkload
 import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import OfflineStore

@@ -3,6 +3,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import OfflineStore
 import OfflineStoreRecovery
+import TestSupport
 import Testing
 
 /// The cause of an invalidation: on disk and in memory, before and after the sweep, and after a

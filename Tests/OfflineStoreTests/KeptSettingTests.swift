@@ -2,6 +2,7 @@ import Foundation
 import HTTPCache
 import HTTPCacheOperations
 import HTTPCacheSemantics
+import TestSupport
 import Testing
 
 @testable import OfflineStore

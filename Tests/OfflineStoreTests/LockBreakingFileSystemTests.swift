@@ -1,6 +1,7 @@
 import HTTPCacheSemantics
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import OfflineStore

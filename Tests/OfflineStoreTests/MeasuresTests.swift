@@ -5,6 +5,7 @@ import HTTPTypes
 import MetricsTestKit
 import NIOCore
 import OfflineStore
+import TestSupport
 import Testing
 
 /// The numbers of a store for metrics, held against what was done.

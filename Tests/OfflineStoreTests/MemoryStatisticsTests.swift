@@ -1,5 +1,6 @@
 import CSQLite
 import OfflineStore
+import TestSupport
 import Testing
 
 /// Each in a process of its own, because the statistics belong to the process.

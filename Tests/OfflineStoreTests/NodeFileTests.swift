@@ -1,5 +1,6 @@
 import Foundation
 import HTTPCache
+import TestSupport
 import Testing
 
 @testable import OfflineStore

@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheSemantics
+import TestSupport
 import Testing
 
 @testable import OfflineStore

@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 import OfflineStore
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct ObjectTests {

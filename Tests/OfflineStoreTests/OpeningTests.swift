@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 import HoldfastMigrations
+import TestSupport
 import Testing
 
 @testable import OfflineStore

@@ -2,6 +2,7 @@ import Dispatch
 import HTTPCache
 import HTTPCacheSemantics
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import OfflineStore

@@ -2,6 +2,7 @@ import HTTPCache
 import HTTPCacheOperations
 import HTTPCacheSemantics
 import HTTPTypes
+import TestSupport
 import Testing
 
 @testable import OfflineStore

@@ -4,6 +4,7 @@ import HTTPTypes
 import NIOCore
 import OfflineStoreRecovery
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import OfflineStore

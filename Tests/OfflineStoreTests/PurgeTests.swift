@@ -3,6 +3,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import OfflineStore

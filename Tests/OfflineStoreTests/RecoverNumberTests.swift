@@ -3,6 +3,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 import OfflineStore
+import TestSupport
 import Testing
 
 @testable import OfflineStoreRecovery

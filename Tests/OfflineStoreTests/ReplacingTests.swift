@@ -2,6 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import OfflineStore

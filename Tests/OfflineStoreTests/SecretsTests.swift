@@ -5,6 +5,7 @@ import Logging
 import NIOCore
 import OfflineStore
 import OfflineStoreRecovery
+import TestSupport
 import Testing
 
 #if canImport(Glibc)

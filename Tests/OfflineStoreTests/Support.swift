@@ -6,6 +6,7 @@ import Logging
 import NIOCore
 import OfflineStore
 import Synchronization
+import TestSupport
 
 #if canImport(Glibc)
     import Glibc
@@ -30,76 +31,7 @@ final class ManualClock: WallClock {
     }
 }
 
-/// A folder that is removed with the last reference to it.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() throws {
-        var template = Array("/tmp/holdfast-store-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw TestFailure("mkdtemp: \(errno)") }
-        path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress.unsafelyUnwrapped) }
-    }
-
-    deinit { Self.remove(path) }
-
-    /// A path in the folder at which nothing exists yet.
-    var store: String { path + "/store" }
-
-    static func remove(_ path: String) {
-        for name in names(path) {
-            let inner = path + "/" + name
-            if unlink(inner) != 0 { remove(inner) }
-        }
-        rmdir(path)
-    }
-
-    static func names(_ path: String) -> [String] {
-        guard let folder = opendir(path) else { return [] }
-        defer { closedir(folder) }
-        var names: [String] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names.sorted()
-    }
-}
-
-struct TestFailure: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
-}
-
 // MARK: Files
-
-func readFile(_ path: String) throws -> [UInt8] {
-    let descriptor = open(path, O_RDONLY)
-    guard descriptor >= 0 else { throw TestFailure("open \(path): \(errno)") }
-    defer { close(descriptor) }
-    var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 1 << 16)
-    while case let count = read(descriptor, &buffer, buffer.count), count > 0 { bytes += buffer[..<count] }
-    return bytes
-}
-
-func writeFile(_ path: String, _ bytes: [UInt8], at offset: Int? = nil) throws {
-    let descriptor = open(path, offset == nil ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY, 0o600)
-    guard descriptor >= 0 else { throw TestFailure("open \(path): \(errno)") }
-    defer { close(descriptor) }
-    guard pwrite(descriptor, bytes, bytes.count, off_t(offset ?? 0)) == bytes.count else {
-        throw TestFailure("write \(path): \(errno)")
-    }
-}
-
-/// Copies the files as they are now, which is what a killed process leaves.
-func copyFolder(_ from: String, to destination: String) throws {
-    mkdir(destination, 0o700)
-    for name in TemporaryFolder.names(from) where !name.hasSuffix("-shm") {
-        try writeFile(destination + "/" + name, readFile(from + "/" + name))
-    }
-}
 
 func fileMode(_ path: String) -> UInt32 {
     var status = stat()

@@ -3,6 +3,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 import OfflineStore
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct TagTests {

@@ -5,6 +5,7 @@ import HTTPTypes
 import NIOCore
 import OfflineStore
 import Synchronization
+import TestSupport
 import Testing
 
 #if canImport(Glibc)

@@ -6,14 +6,15 @@
     import Darwin
 #endif
 
-/// A folder that is removed with its last reference. It is in memory if the machine allows it,
-/// because these tests write much and keep nothing.
-final class TemporaryFolder: Sendable {
-    let path: String
+/// A folder that is removed with the last reference to it.
+package final class TemporaryFolder: Sendable {
+    package let path: String
 
-    init() throws {
-        let parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
-        var template = Array("\(parent)/holdfast-faults-XXXXXX".utf8CString)
+    /// - Parameter inMemory: whether the folder is in memory, if the machine allows it. For tests
+    ///   that write much and keep nothing.
+    package init(inMemory: Bool = false) throws {
+        let parent = inMemory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
+        var template = Array("\(parent)/holdfast-test-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw TestFailure("mkdtemp: \(errno)") }
         path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress.unsafelyUnwrapped) }
     }
@@ -21,9 +22,9 @@ final class TemporaryFolder: Sendable {
     deinit { Self.remove(path) }
 
     /// A path in the folder at which nothing exists yet.
-    var store: String { path + "/store" }
+    package var store: String { path + "/store" }
 
-    static func remove(_ path: String) {
+    package static func remove(_ path: String) {
         for name in names(path) {
             let inner = path + "/" + name
             if unlink(inner) != 0 { remove(inner) }
@@ -31,7 +32,7 @@ final class TemporaryFolder: Sendable {
         rmdir(path)
     }
 
-    static func names(_ path: String) -> [String] {
+    package static func names(_ path: String) -> [String] {
         guard let folder = opendir(path) else { return [] }
         defer { closedir(folder) }
         var names: [String] = []
@@ -43,22 +44,14 @@ final class TemporaryFolder: Sendable {
         }
         return names.sorted()
     }
-
-    /// Copies a store's files without the log's index, as a restarted machine finds them.
-    static func copy(_ from: String, to destination: String) throws {
-        mkdir(destination, 0o700)
-        for name in names(from) where !name.hasSuffix("-shm") {
-            try writeFile(destination + "/" + name, readFile(from + "/" + name))
-        }
-    }
 }
 
-struct TestFailure: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
+package struct TestFailure: Error, CustomStringConvertible {
+    package let description: String
+    package init(_ description: String) { self.description = description }
 }
 
-func readFile(_ path: String) throws -> [UInt8] {
+package func readFile(_ path: String) throws -> [UInt8] {
     let descriptor = open(path, O_RDONLY)
     guard descriptor >= 0 else { throw TestFailure("open \(path): \(errno)") }
     defer { close(descriptor) }
@@ -68,11 +61,20 @@ func readFile(_ path: String) throws -> [UInt8] {
     return bytes
 }
 
-func writeFile(_ path: String, _ bytes: [UInt8], at offset: Int? = nil) throws {
+package func writeFile(_ path: String, _ bytes: [UInt8], at offset: Int? = nil) throws {
     let descriptor = open(path, offset == nil ? O_WRONLY | O_CREAT | O_TRUNC : O_WRONLY, 0o600)
     guard descriptor >= 0 else { throw TestFailure("open \(path): \(errno)") }
     defer { close(descriptor) }
     guard pwrite(descriptor, bytes, bytes.count, off_t(offset ?? 0)) == bytes.count else {
         throw TestFailure("write \(path): \(errno)")
+    }
+}
+
+/// Copies a store's files without the log's index, as a killed process or a restarted machine
+/// leaves them.
+package func copyFolder(_ from: String, to destination: String) throws {
+    mkdir(destination, 0o700)
+    for name in TemporaryFolder.names(from) where !name.hasSuffix("-shm") {
+        try writeFile(destination + "/" + name, readFile(from + "/" + name))
     }
 }
