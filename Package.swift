@@ -1,6 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+// Every Swift target has these settings: see the end.
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
     .enableUpcomingFeature("ExistentialAny"),
@@ -10,41 +11,43 @@ let settings: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-let httpTypes: Target.Dependency = .product(name: "HTTPTypes", package: "swift-http-types")
-let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
-let nioHPACK: Target.Dependency = .product(name: "NIOHPACK", package: "swift-nio-http2")
-let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
-let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
-let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
-let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
-let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
-let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
-let metrics: Target.Dependency = .product(name: "Metrics", package: "swift-metrics")
-let metricsTestKit: Target.Dependency = .product(name: "MetricsTestKit", package: "swift-metrics")
-let tracing: Target.Dependency = .product(name: "Tracing", package: "swift-distributed-tracing")
-let instrumentation: Target.Dependency = .product(name: "Instrumentation", package: "swift-distributed-tracing")
-let coreMetrics: Target.Dependency = .product(name: "CoreMetrics", package: "swift-metrics")
-let structuredFields: Target.Dependency = .product(
-    name: "RawStructuredFieldValues",
-    package: "swift-http-structured-headers"
-)
-let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
-let asyncHTTPClient: Target.Dependency = .product(name: "AsyncHTTPClient", package: "async-http-client")
-let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
+// Products of other packages that the libraries use.
+func product(_ name: String, package: String) -> Target.Dependency { .product(name: name, package: package) }
 
-// Packages that a service with the library alone does not need: without the trait they are not
-// resolved. 'scripts/consumer' holds this list to account.
-let argumentParser = gatewayDependency("ArgumentParser", package: "swift-argument-parser")
-let cryptoExtras = gatewayDependency("CryptoExtras", package: "swift-crypto")
-let serviceLifecycle = gatewayDependency("ServiceLifecycle", package: "swift-service-lifecycle")
-let unixSignals = gatewayDependency("UnixSignals", package: "swift-service-lifecycle")
-let hummingbird = gatewayDependency("Hummingbird", package: "hummingbird")
-let hummingbirdCore = gatewayDependency("HummingbirdCore", package: "hummingbird")
-let hummingbirdTesting = gatewayDependency("HummingbirdTesting", package: "hummingbird")
+let asyncHTTPClient = product("AsyncHTTPClient", package: "async-http-client")
+let coreMetrics = product("CoreMetrics", package: "swift-metrics")
+let crypto = product("Crypto", package: "swift-crypto")
+let httpTypes = product("HTTPTypes", package: "swift-http-types")
+let instrumentation = product("Instrumentation", package: "swift-distributed-tracing")
+let logging = product("Logging", package: "swift-log")
+let metrics = product("Metrics", package: "swift-metrics")
+let nioCore = product("NIOCore", package: "swift-nio")
+let nioHTTP1 = product("NIOHTTP1", package: "swift-nio")
+let nioPosix = product("NIOPosix", package: "swift-nio")
+let nioSSL = product("NIOSSL", package: "swift-nio-ssl")
+let nioTLS = product("NIOTLS", package: "swift-nio")
+let structuredFields = product("RawStructuredFieldValues", package: "swift-http-structured-headers")
+let tracing = product("Tracing", package: "swift-distributed-tracing")
+let yams = product("Yams", package: "Yams")
 
+// Products that only tests use.
+let metricsTestKit = product("MetricsTestKit", package: "swift-metrics")
+let nioEmbedded = product("NIOEmbedded", package: "swift-nio")
+let nioHPACK = product("NIOHPACK", package: "swift-nio-http2")
+
+// Products that only the gateway, the tools and the examples use. Without the trait, a package that
+// nothing else needs is not resolved; 'scripts/consumer' checks this.
 func gatewayDependency(_ product: String, package: String) -> Target.Dependency {
     .product(name: product, package: package, condition: .when(traits: ["Gateway"]))
 }
+
+let argumentParser = gatewayDependency("ArgumentParser", package: "swift-argument-parser")
+let cryptoExtras = gatewayDependency("CryptoExtras", package: "swift-crypto")
+let hummingbird = gatewayDependency("Hummingbird", package: "hummingbird")
+let hummingbirdCore = gatewayDependency("HummingbirdCore", package: "hummingbird")
+let hummingbirdTesting = gatewayDependency("HummingbirdTesting", package: "hummingbird")
+let serviceLifecycle = gatewayDependency("ServiceLifecycle", package: "swift-service-lifecycle")
+let unixSignals = gatewayDependency("UnixSignals", package: "swift-service-lifecycle")
 
 let package = Package(
     name: "holdfast",
@@ -91,170 +94,131 @@ let package = Package(
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
     ],
     targets: [
-        // zlib of the system, for content codings.
+        // Libraries of the system: zlib for content codings, nghttp2 for the gateway's HTTP/2,
+        // SQLite for the store.
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"]), .yum(["zlib-devel"])]),
-        // libnghttp2 of the system, for HTTP/2. Only the gateway links it.
         .systemLibrary(
             name: "CNGHTTP2",
             pkgConfig: "libnghttp2",
             providers: [.apt(["libnghttp2-dev"]), .yum(["libnghttp2-devel"]), .brew(["libnghttp2"])]
         ),
-        // SQLite of the system, for the store.
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]),
 
-        // The modules. Each imports only modules above it. The layers are in docs/architecture.md.
-        .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
+        // The modules, by layers (docs/architecture.md). Each imports only modules above it.
+        .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields]),
         .target(
             name: "HTTPCache",
-            dependencies: ["HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing],
-            swiftSettings: settings
+            dependencies: ["HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing]
         ),
         // The operators' functions of a running engine and its store.
         .target(
             name: "HTTPCacheOperations",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, crypto, logging],
-            swiftSettings: settings
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, crypto, logging]
         ),
-        // For 'holdfast explain'. The engine does not import it.
+        // The log of purges and the responses that the nodes of a fleet share.
         .target(
-            name: "HTTPCacheExplaining",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes],
-            swiftSettings: settings
+            name: "FleetTier",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", crypto, httpTypes, logging, nioCore,
+            ]
         ),
+
         .target(
             name: "HoldfastMigrations",
             path: "Migrations",
             sources: ["Migrations.swift"],
-            resources: [.embedInCode("sql")],
-            swiftSettings: settings
+            resources: [.embedInCode("sql")]
         ),
         .target(
             name: "OfflineStore",
             dependencies: [
                 "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMigrations", httpTypes,
-                nioCore, logging,
-                metrics,
-            ],
-            swiftSettings: settings
-        ),
-        // No server links it.
-        .target(
-            name: "OfflineStoreRecovery",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", "OfflineStore"],
-            swiftSettings: settings
+                nioCore, logging, metrics,
+            ]
         ),
         .target(
             name: "HTTPClientTransport",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix, nioSSL,
                 logging,
-            ],
-            swiftSettings: settings
+            ]
         ),
         .target(
             name: "HoldfastConfiguration",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams],
-            swiftSettings: settings
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams]
         ),
-        .target(
-            name: "Holdfast",
-            dependencies: [
-                "CZlib", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore",
-                "HTTPClientTransport",
-                "HoldfastConfiguration", httpTypes, nioCore, nioPosix, crypto, logging,
-            ],
-            swiftSettings: settings
-        ),
-        // The log of purges that the nodes of a fleet share.
-        .target(
-            name: "FleetTier",
-            dependencies: [
-                "HTTPCache", "HTTPCacheOperations", "HTTPCacheSemantics", crypto, httpTypes, logging, nioCore,
-            ],
-            swiftSettings: settings
-        ),
-        // A client of Redis, and the fleet log that is kept there.
-        .target(
-            name: "RedisTier",
-            dependencies: ["FleetTier", "HTTPCache", nioCore, nioPosix, nioSSL, crypto],
-            swiftSettings: settings
-        ),
-        // A client or a gateway joins a fleet with it.
-        .target(
-            name: "HoldfastFleet",
-            dependencies: [
-                "Holdfast", "HTTPCache", "HTTPCacheOperations", "HTTPCacheSemantics", "OfflineStore",
-                "HoldfastConfiguration", "FleetTier",
-                "RedisTier", nioCore, nioPosix, logging,
-            ],
-            swiftSettings: settings
-        ),
-        .target(
-            name: "HoldfastTesting",
-            dependencies: [
-                "Holdfast", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", httpTypes, nioCore, nioPosix, logging,
-            ],
-            swiftSettings: settings
-        ),
-
-        .target(name: "LocalSockets", swiftSettings: settings),
-        .target(
-            name: "HoldfastMetrics",
-            dependencies: [coreMetrics],
-            swiftSettings: settings
-        ),
+        // A client of Redis, and the fleet log and values that are kept there.
+        .target(name: "RedisTier", dependencies: ["HTTPCache", "FleetTier", nioCore, nioPosix, nioSSL, crypto]),
         .target(
             name: "HoldfastTracing",
             dependencies: [
                 "HTTPCacheSemantics", asyncHTTPClient, coreMetrics, instrumentation, logging, nioCore, nioHTTP1,
                 tracing,
-            ],
-            swiftSettings: settings
+            ]
         ),
+        .target(name: "HoldfastMetrics", dependencies: [coreMetrics]),
+        .target(name: "LocalSockets"),
+
         .target(
             name: "HoldfastGateway",
             dependencies: [
-                "CNGHTTP2", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
-                "HoldfastConfiguration",
-                "HoldfastMetrics", "HoldfastTracing", crypto, cryptoExtras, httpTypes, instrumentation, nioCore,
-                nioPosix,
-                nioSSL, nioTLS, logging, serviceLifecycle, tracing,
-            ],
-            swiftSettings: settings
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastConfiguration", "HoldfastMetrics",
+                "HoldfastTracing", "LocalSockets", "CNGHTTP2", crypto, cryptoExtras, httpTypes, instrumentation,
+                nioCore, nioPosix, nioSSL, nioTLS, logging, serviceLifecycle, tracing,
+            ]
         ),
         .target(
             name: "HoldfastControl",
             dependencies: [
-                "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMetrics", httpTypes,
-                nioCore, nioHTTP1,
-                nioPosix, crypto, logging, hummingbird, hummingbirdCore, serviceLifecycle,
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMetrics", "LocalSockets", httpTypes,
+                nioCore, nioHTTP1, nioPosix, crypto, logging, hummingbird, hummingbirdCore, serviceLifecycle,
             ],
-            resources: [.embedInCode("Page/Assets")],
-            swiftSettings: settings
+            resources: [.embedInCode("Page/Assets")]
+        ),
+        .target(
+            name: "Holdfast",
+            dependencies: [
+                "CZlib", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore",
+                "HTTPClientTransport", "HoldfastConfiguration", httpTypes, nioCore, nioPosix, crypto, logging,
+            ]
         ),
 
-        // The executables: argument parsing and composition.
-        .target(name: "CommandLineSupport", dependencies: [argumentParser], swiftSettings: settings),
+        // No server links it.
+        .target(name: "OfflineStoreRecovery", dependencies: ["HTTPCacheSemantics", "HTTPCache", "OfflineStore"]),
+        // For 'holdfast explain'. The engine does not import it.
+        .target(name: "HTTPCacheExplaining", dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes]),
+        // A client or a gateway joins a fleet with it.
+        .target(
+            name: "HoldfastFleet",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore", "HoldfastConfiguration",
+                "Holdfast", "FleetTier", "RedisTier", nioCore, nioPosix, logging,
+            ]
+        ),
+        .target(
+            name: "HoldfastTesting",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "Holdfast", httpTypes, nioCore, nioPosix, logging,
+            ]
+        ),
+
+        // The programs: argument parsing and composition.
+        .target(name: "CommandLineSupport", dependencies: [argumentParser]),
         .executableTarget(
             name: "holdfast-cli",
             dependencies: [
-                "HTTPCacheOperations", "CommandLineSupport", "Holdfast", "HoldfastFleet", "OfflineStore", "FleetTier",
-                "HoldfastConfiguration",
-                "HoldfastGateway", "HoldfastControl",
-                "LocalSockets", "HoldfastMetrics", "HoldfastTracing", "HTTPCacheExplaining", argumentParser,
-                asyncHTTPClient, crypto, logging, nioCore,
-                nioHTTP1, nioPosix, serviceLifecycle, unixSignals,
-            ],
-            swiftSettings: settings
+                "HTTPCacheOperations", "HTTPCacheExplaining", "OfflineStore", "HoldfastConfiguration",
+                "HoldfastMetrics", "HoldfastTracing", "LocalSockets", "HoldfastGateway", "HoldfastControl", "Holdfast",
+                "FleetTier", "HoldfastFleet", "CommandLineSupport", argumentParser, asyncHTTPClient, crypto, logging,
+                nioCore, nioHTTP1, nioPosix, serviceLifecycle, unixSignals,
+            ]
         ),
         .executableTarget(
             name: "cache-dump",
             dependencies: [
-                "CommandLineSupport", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore",
-                "OfflineStoreRecovery",
-                argumentParser, httpTypes, nioCore,
-            ],
-            swiftSettings: settings
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore", "OfflineStoreRecovery",
+                "CommandLineSupport", argumentParser, httpTypes, nioCore,
+            ]
         ),
 
         // Examples: an origin for tests and demos, a repository on protocols, and a service that
@@ -262,282 +226,222 @@ let package = Package(
         .target(
             name: "SampleOrigin",
             dependencies: ["CZlib", hummingbird, crypto, httpTypes, logging, nioCore, nioHTTP1, nioPosix],
-            path: "Examples/SampleOrigin",
-            swiftSettings: settings
+            path: "Examples/SampleOrigin"
         ),
         .executableTarget(
             name: "sample-origin",
             dependencies: ["SampleOrigin", argumentParser, logging],
-            path: "Examples/sample-origin",
-            swiftSettings: settings
+            path: "Examples/sample-origin"
         ),
-        .target(
-            name: "MomentsExample",
-            dependencies: ["Holdfast"],
-            path: "Examples/Moments",
-            swiftSettings: settings
-        ),
+        .target(name: "MomentsExample", dependencies: ["Holdfast"], path: "Examples/Moments"),
         .executableTarget(
             name: "moments-service",
             dependencies: ["Holdfast", "MomentsExample", hummingbird, argumentParser, logging, nioCore],
-            path: "Examples/Service",
-            swiftSettings: settings
+            path: "Examples/Service"
         ),
 
-        .executableTarget(
-            name: "key-probe",
-            dependencies: ["Holdfast", "HoldfastTesting"],
-            path: "Tests/KeyProbe",
-            swiftSettings: settings
+        // Code that several test targets use: contracts of protocols that are not public, folders,
+        // processor time.
+        .target(
+            name: "TestSupport",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting"],
+            path: "Tests/TestSupport"
+        ),
+        // Fleets in memory, and the contracts that they and those on Redis keep.
+        .target(
+            name: "FleetTesting",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", "FleetTier", "HoldfastTesting", nioCore],
+            path: "Tests/FleetTesting"
         ),
         // A process that uses a store, for tests that take its life, its disk or its power.
         .target(name: "FaultShim", path: "Tests/FaultShim"),
         .target(
             name: "FaultWorkload",
-            dependencies: [
-                "CSQLite", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", httpTypes, nioCore, logging,
-            ],
-            path: "Tests/FaultWorkload",
-            swiftSettings: settings
+            dependencies: ["CSQLite", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", httpTypes, nioCore, logging],
+            path: "Tests/FaultWorkload"
         ),
         .executableTarget(
             name: "store-worker",
             dependencies: ["FaultShim", "FaultWorkload", "OfflineStore", "Holdfast"],
-            path: "Tests/StoreWorker",
-            swiftSettings: settings
+            path: "Tests/StoreWorker"
         ),
-        .testTarget(
-            name: "FaultTests",
-            dependencies: [
-                "FaultWorkload", "store-worker", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "Holdfast",
-                "HoldfastTesting", "TestSupport", "SampleOrigin", httpTypes, nioCore, logging,
-            ],
-            swiftSettings: settings
-        ),
-        // A load with faults through the built gateway, judged by an oracle: scripts/soak.
+        // The client's side of HTTP/2, for tests that are not about frames.
+        .target(name: "HTTP2Client", dependencies: ["CNGHTTP2"], path: "Tests/HTTP2Client"),
+        // RFC 9113 and RFC 7541 in raw frames, for the gateway and, by the command, any server:
+        // scripts/h2-cases.
+        .target(name: "HTTP2Cases", dependencies: [nioCore, nioPosix], path: "Tests/HTTP2Cases"),
         .executableTarget(
-            name: "soak",
-            dependencies: ["HTTP2Client"],
-            path: "Tests/Soak",
-            swiftSettings: settings
+            name: "h2-cases",
+            dependencies: ["HTTP2Cases", nioCore, nioPosix],
+            path: "Tests/HTTP2CasesTool"
         ),
-        .testTarget(name: "SoakTests", dependencies: ["soak"], swiftSettings: settings),
+        // Prints keys, which tests compare between processes.
+        .executableTarget(name: "key-probe", dependencies: ["Holdfast", "HoldfastTesting"], path: "Tests/KeyProbe"),
+        // A load with faults through the built gateway, judged by an oracle: scripts/soak.
+        .executableTarget(name: "soak", dependencies: ["HTTP2Client"], path: "Tests/Soak"),
+
+        // The tests, in the order of their modules.
+        .testTarget(name: "HTTPCacheSemanticsTests", dependencies: ["HTTPCacheSemantics", httpTypes]),
         .testTarget(
-            name: "CommandLineTests",
+            name: "HTTPCacheTests",
             dependencies: [
-                "SampleOrigin", "OfflineStore", "HTTPCacheExplaining", "TestSupport", "holdfast-cli", "cache-dump",
-                "sample-origin", "key-probe", "moments-service",
-            ],
-            swiftSettings: settings
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HTTPCacheExplaining", "HoldfastTesting",
+                "TestSupport", httpTypes, nioCore, logging, metricsTestKit,
+            ]
         ),
         .testTarget(
-            name: "HTTPCacheSemanticsTests",
-            dependencies: ["HTTPCacheSemantics", httpTypes],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "HoldfastConfigurationTests",
+            name: "FleetTierTests",
             dependencies: [
-                "HoldfastConfiguration", "HTTPCacheSemantics", "HTTPCache", httpTypes,
-            ],
-            swiftSettings: settings
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "FleetTier", "HoldfastTesting", "TestSupport",
+                "FleetTesting", httpTypes, nioCore,
+            ]
         ),
         .testTarget(
             name: "OfflineStoreTests",
             dependencies: [
-                "CSQLite", "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
-                "HoldfastMigrations", "OfflineStore",
-                "OfflineStoreRecovery", "FleetTier", "FleetTesting", "TestSupport", httpTypes,
+                "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "FleetTier", "HoldfastMigrations",
+                "OfflineStore", "OfflineStoreRecovery", "TestSupport", "FleetTesting", "FaultWorkload", httpTypes,
                 nioCore, logging, metricsTestKit,
-            ],
-            swiftSettings: settings
+            ]
         ),
         .testTarget(
             name: "HTTPClientTransportTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HTTPClientTransport", "HoldfastTesting", "OfflineStore",
+                "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HTTPClientTransport", "HoldfastTesting",
                 "SampleOrigin", httpTypes, nioCore, nioPosix, nioSSL, logging,
-            ],
-            swiftSettings: settings
+            ]
+        ),
+        .testTarget(
+            name: "HoldfastConfigurationTests",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", httpTypes]
+        ),
+        .testTarget(
+            name: "RedisTierTests",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "FleetTier", "RedisTier", "HoldfastTesting", "TestSupport",
+                "FleetTesting", httpTypes, nioCore, nioEmbedded, nioPosix, nioSSL,
+            ]
+        ),
+        .testTarget(
+            name: "HoldfastTracingTests",
+            dependencies: ["HoldfastTracing", instrumentation, logging, nioCore, tracing]
+        ),
+        .testTarget(name: "HoldfastMetricsTests", dependencies: ["HoldfastMetrics", metrics]),
+        .testTarget(
+            name: "HoldfastGatewayTests",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore", "HoldfastConfiguration",
+                "HoldfastTracing", "LocalSockets", "HoldfastGateway", "HoldfastTesting", "TestSupport", "CNGHTTP2",
+                "HTTP2Client", httpTypes, nioCore, nioPosix, nioSSL, logging,
+            ]
+        ),
+        .testTarget(
+            name: "HoldfastControlTests",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMetrics", "LocalSockets",
+                "HoldfastControl", "HoldfastTesting", "TestSupport", httpTypes, nioCore, nioHTTP1, nioPosix,
+                nioEmbedded, logging, yams,
+            ]
         ),
         .testTarget(
             name: "HoldfastTests",
             dependencies: [
-                "Holdfast", "HoldfastConfiguration", "HoldfastTesting", "TestSupport", "HTTPCacheSemantics",
-                "HTTPCache",
-                "SampleOrigin", "CZlib", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, crypto, logging,
-            ],
-            swiftSettings: settings
+                "CZlib", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "Holdfast", "HoldfastTesting",
+                "TestSupport", "SampleOrigin", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, crypto, logging,
+            ]
         ),
         .testTarget(
-            name: "ExamplesTests",
+            name: "HoldfastFleetTests",
             dependencies: [
-                "MomentsExample", "moments-service", "Holdfast", "HoldfastTesting", "SampleOrigin", hummingbird,
-                hummingbirdTesting, nioCore, logging,
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "SampleOriginTests",
-            dependencies: ["SampleOrigin", "CZlib", crypto, httpTypes, nioCore, nioPosix],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "ConformanceTests",
-            dependencies: [
-                "HTTP2Client", "HTTPCacheSemantics", "HTTPCache", "HoldfastGateway", "HoldfastTesting", httpTypes,
-                nioCore, nioPosix,
-                logging,
-            ],
-            swiftSettings: settings
-        ),
-        // The client's side of HTTP/2, for tests that are not about frames.
-        .target(
-            name: "HTTP2Client",
-            dependencies: ["CNGHTTP2"],
-            path: "Tests/HTTP2Client",
-            swiftSettings: settings
-        ),
-        // RFC 9113 and RFC 7541 in raw frames, for the gateway and, by the command, any server:
-        // scripts/h2-cases.
-        .target(
-            name: "HTTP2Cases",
-            dependencies: [nioCore, nioPosix],
-            path: "Tests/HTTP2Cases",
-            swiftSettings: settings
-        ),
-        .executableTarget(
-            name: "h2-cases",
-            dependencies: ["HTTP2Cases", nioCore, nioPosix],
-            path: "Tests/HTTP2CasesTool",
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "HTTP2ConformanceTests",
-            dependencies: [
-                "HTTP2Cases", "HTTPCacheSemantics", "HTTPCache", "HoldfastGateway", "HoldfastTesting", httpTypes,
-                nioCore, nioPosix, logging,
-            ],
-            swiftSettings: settings
+                "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "Holdfast", "FleetTier", "HoldfastFleet",
+                "HoldfastTesting", "TestSupport", "FleetTesting", httpTypes, logging, nioCore,
+            ]
         ),
         .testTarget(
             name: "HoldfastTestingTests",
             dependencies: [
-                "HoldfastTesting", "TestSupport", "HTTPCacheSemantics", "HTTPCache", "OfflineStore",
-                "HTTPClientTransport",
-                "HoldfastGateway", httpTypes, nioCore, nioPosix, logging,
-            ],
-            swiftSettings: settings
+                "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HTTPClientTransport", "HoldfastGateway",
+                "HoldfastTesting", "TestSupport", httpTypes, nioCore, nioPosix, logging,
+            ]
+        ),
+        .testTarget(
+            name: "CommandLineTests",
+            dependencies: [
+                "HTTPCacheExplaining", "OfflineStore", "holdfast-cli", "cache-dump", "sample-origin", "key-probe",
+                "moments-service", "SampleOrigin", "TestSupport",
+            ]
+        ),
+        .testTarget(
+            name: "SampleOriginTests",
+            dependencies: ["SampleOrigin", "CZlib", crypto, httpTypes, nioCore, nioPosix]
+        ),
+        .testTarget(
+            name: "ExamplesTests",
+            dependencies: [
+                "Holdfast", "MomentsExample", "moments-service", "HoldfastTesting", "SampleOrigin", hummingbird,
+                hummingbirdTesting, nioCore, logging,
+            ]
+        ),
+
+        // Tests of several modules together.
+        .testTarget(
+            name: "ConformanceTests",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "HoldfastGateway", "HoldfastTesting", "HTTP2Client", httpTypes,
+                nioCore, nioPosix, logging,
+            ]
+        ),
+        .testTarget(
+            name: "HTTP2ConformanceTests",
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "HoldfastGateway", "HoldfastTesting", "HTTP2Cases", httpTypes,
+                nioCore, nioPosix, logging,
+            ]
         ),
         // Every decision by failures, under one property.
         .testTarget(
             name: "FailureTests",
             dependencies: [
-                "HTTPCache", "HTTPCacheSemantics", "HoldfastGateway", "HoldfastTesting", "OfflineStore", "RedisTier",
-                "FleetTier",
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "HoldfastGatewayTests",
-            dependencies: [
-                "CNGHTTP2", "HTTP2Client", "HoldfastGateway", "LocalSockets", "HoldfastConfiguration",
-                "HTTPCacheSemantics",
-                "HTTPCache", "HTTPCacheOperations",
-                "OfflineStore",
-                "HoldfastTesting", "TestSupport", "HoldfastTracing", httpTypes, nioCore, nioPosix, nioSSL, logging,
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "HoldfastControlTests",
-            dependencies: [
-                "HoldfastControl", "LocalSockets", "HoldfastMetrics", "HTTPCacheSemantics", "HTTPCache",
-                "HTTPCacheOperations",
-                "HoldfastTesting", "TestSupport", httpTypes, nioCore, nioHTTP1, nioPosix, nioEmbedded, logging, yams,
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "HoldfastTracingTests",
-            dependencies: ["HoldfastTracing", instrumentation, logging, nioCore, tracing],
-            swiftSettings: settings
-        ),
-        .target(
-            name: "TestSupport",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting"],
-            path: "Tests/TestSupport",
-            swiftSettings: settings
-        ),
-        // Fleets in memory, and the contracts that they and those on Redis keep.
-        .target(
-            name: "FleetTesting",
-            dependencies: ["FleetTier", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting", nioCore],
-            path: "Tests/FleetTesting",
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "FleetTierTests",
-            dependencies: [
-                "FleetTier", "FleetTesting", "HTTPCache", "HTTPCacheOperations", "HTTPCacheSemantics",
-                "HoldfastTesting", "TestSupport", httpTypes, nioCore,
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "HoldfastFleetTests",
-            dependencies: [
-                "Holdfast", "HoldfastFleet", "FleetTier", "FleetTesting", "HTTPCache", "HTTPCacheSemantics",
-                "HoldfastConfiguration", "HoldfastTesting", "TestSupport", httpTypes, logging, nioCore,
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(
-            name: "RedisTierTests",
-            dependencies: [
-                "RedisTier", "FleetTier", "FleetTesting", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting",
-                "TestSupport",
-                httpTypes, nioCore, nioEmbedded, nioPosix, nioSSL,
-            ],
-            swiftSettings: settings
-        ),
-        .testTarget(name: "HoldfastMetricsTests", dependencies: ["HoldfastMetrics", metrics], swiftSettings: settings),
-        .testTarget(
-            name: "FuzzReplayTests",
-            dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastGateway", "OfflineStore",
-                "RedisTier", "FleetTier", "CNGHTTP2", httpTypes, nioCore, nioHPACK,
-            ],
-            // A link to the fuzzers' target functions; these two belong to their process.
-            exclude: ["Targets/main.swift", "Targets/Require.swift"],
-            swiftSettings: settings
+                "HTTPCacheSemantics", "HTTPCache", "FleetTier", "OfflineStore", "RedisTier", "HoldfastGateway",
+                "HoldfastTesting",
+            ]
         ),
         .testTarget(
             name: "SimulationTests",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastTesting", httpTypes, nioCore,
                 logging,
-            ],
-            swiftSettings: settings
+            ]
         ),
         .testTarget(
             name: "SharingSimulationTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "FleetTier", "FleetTesting", "OfflineStore", "HoldfastTesting",
-                "TestSupport",
-                httpTypes, nioCore, logging,
-            ],
-            swiftSettings: settings
+                "HTTPCacheSemantics", "HTTPCache", "FleetTier", "OfflineStore", "HoldfastTesting", "TestSupport",
+                "FleetTesting", httpTypes, nioCore, logging,
+            ]
         ),
         .testTarget(
-            name: "HTTPCacheTests",
+            name: "FaultTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HTTPCacheExplaining", "HoldfastTesting",
-                "TestSupport",
-                httpTypes, nioCore,
-                logging, metricsTestKit,
-            ],
-            swiftSettings: settings
+                "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "Holdfast", "HoldfastTesting", "TestSupport",
+                "FaultWorkload", "store-worker", "SampleOrigin", httpTypes, nioCore, logging,
+            ]
         ),
+        // 'Targets' is a link to the fuzzers' target functions. Two of its files belong to the
+        // fuzzers' process.
+        .testTarget(
+            name: "FuzzReplayTests",
+            dependencies: [
+                "CNGHTTP2", "HTTPCacheSemantics", "HTTPCache", "FleetTier", "OfflineStore", "HoldfastConfiguration",
+                "RedisTier", "HoldfastGateway", httpTypes, nioCore, nioHPACK,
+            ],
+            exclude: ["Targets/main.swift", "Targets/Require.swift"]
+        ),
+        .testTarget(name: "SoakTests", dependencies: ["soak"]),
     ]
 )
+
+// 'FaultShim' is in C.
+for target in package.targets where target.type != .system && target.name != "FaultShim" {
+    target.swiftSettings = settings
+}

@@ -52,39 +52,33 @@ let requestLayer: [Target] = [
         name: "HTTPClientTransport",
         dependencies: [
             "HTTPCacheSemantics", "HTTPCache", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix, nioSSL, logging,
-        ],
-        swiftSettings: settings
+        ]
     ),
     .target(
         name: "Holdfast",
         dependencies: [
             "CZlib", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore", "HTTPClientTransport",
-            "HoldfastConfiguration",
-            httpTypes, nioCore, nioPosix, crypto, logging,
-        ],
-        swiftSettings: settings
+            "HoldfastConfiguration", httpTypes, nioCore, nioPosix, crypto, logging,
+        ]
     ),
     .target(
         name: "HoldfastTesting",
         dependencies: [
             "Holdfast", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", httpTypes, nioCore, nioPosix, logging,
-        ],
-        swiftSettings: settings
+        ]
     ),
     .target(
         name: "SampleOrigin",
         dependencies: ["CZlib", hummingbird, crypto, httpTypes, logging, nioCore, nioHTTP1, nioPosix],
-        path: "Examples/SampleOrigin",
-        swiftSettings: settings
+        path: "Examples/SampleOrigin"
     ),
     .testTarget(
         name: "HoldfastTests",
         dependencies: [
             "Holdfast", "HoldfastConfiguration", "HoldfastTesting", "TestSupport", "HTTPCacheSemantics", "HTTPCache",
-            "HTTPCacheOperations", "SampleOrigin",
-            "CZlib", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, crypto, logging,
-        ],
-        swiftSettings: settings
+            "HTTPCacheOperations", "SampleOrigin", "CZlib", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, crypto,
+            logging,
+        ]
     ),
 ]
 
@@ -118,218 +112,156 @@ let package = Package(
             name: "HoldfastMigrations",
             path: "Migrations",
             sources: ["Migrations.swift"],
-            resources: [.embedInCode("sql")],
-            swiftSettings: settings
+            resources: [.embedInCode("sql")]
         ),
         .target(
             name: "OfflineStore",
             dependencies: [
                 "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMigrations", httpTypes,
-                nioCore, logging,
-                metrics,
-            ],
-            swiftSettings: settings
+                nioCore, logging, metrics,
+            ]
         ),
-        .target(
-            name: "OfflineStoreRecovery",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", "OfflineStore"],
-            swiftSettings: settings
-        ),
+        .target(name: "OfflineStoreRecovery", dependencies: ["HTTPCacheSemantics", "HTTPCache", "OfflineStore"]),
         .target(
             name: "FaultWorkload",
-            dependencies: [
-                "CSQLite", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", httpTypes, nioCore, logging,
-            ],
-            path: "Tests/FaultWorkload",
-            swiftSettings: settings
+            dependencies: ["CSQLite", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", httpTypes, nioCore, logging],
+            path: "Tests/FaultWorkload"
         ),
-        .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
+        .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields]),
         .target(
             name: "HTTPCache",
-            dependencies: ["HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing],
-            swiftSettings: settings
+            dependencies: ["HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing]
         ),
         .target(
             name: "HTTPCacheOperations",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, crypto, logging],
-            swiftSettings: settings
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, crypto, logging]
         ),
-        .target(
-            name: "HTTPCacheExplaining",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes],
-            swiftSettings: settings
-        ),
+        .target(name: "HTTPCacheExplaining", dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes]),
         .target(
             name: "FleetTier",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", crypto, httpTypes, logging, nioCore,
-            ],
-            swiftSettings: settings
+            ]
         ),
         .target(
             name: "TestSupport",
             dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting"],
-            path: "Tests/TestSupport",
-            swiftSettings: settings
+            path: "Tests/TestSupport"
         ),
         .target(
             name: "FleetTesting",
             dependencies: ["FleetTier", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting", nioCore],
-            path: "Tests/FleetTesting",
-            swiftSettings: settings
+            path: "Tests/FleetTesting"
         ),
         .testTarget(
             name: "FleetTierTests",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "FleetTier", "FleetTesting",
-                "HoldfastTesting", "TestSupport", httpTypes, nioCore,
-                logging,
-            ],
-            swiftSettings: settings
+                "HoldfastTesting", "TestSupport", httpTypes, nioCore, logging,
+            ]
         ),
-        .target(
-            name: "RedisTier",
-            dependencies: ["FleetTier", "HTTPCache", nioCore, nioPosix, nioSSL, crypto],
-            swiftSettings: settings
-        ),
+        .target(name: "RedisTier", dependencies: ["FleetTier", "HTTPCache", nioCore, nioPosix, nioSSL, crypto]),
         .testTarget(
             name: "RedisTierTests",
             dependencies: [
                 "RedisTier", "FleetTier", "FleetTesting", "HTTPCache", "HTTPCacheSemantics", "HoldfastTesting",
-                "TestSupport",
-                httpTypes, nioCore, nioEmbedded, nioPosix, nioSSL,
-            ],
-            swiftSettings: settings
+                "TestSupport", httpTypes, nioCore, nioEmbedded, nioPosix, nioSSL,
+            ]
         ),
         .testTarget(
             name: "SharingSimulationTests",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "FleetTier", "FleetTesting", "OfflineStore",
-                "HoldfastTesting", "TestSupport",
-                httpTypes, nioCore, logging,
-            ],
-            swiftSettings: settings
+                "HoldfastTesting", "TestSupport", httpTypes, nioCore, logging,
+            ]
         ),
         .target(
             name: "HoldfastTesting",
             dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, logging],
             // These need the request layer, which is not here.
-            exclude: ["Client", "LocalizedErrors.swift", "Network/ScriptedTransport+Samples.swift"],
-            swiftSettings: settings
+            exclude: ["Client", "LocalizedErrors.swift", "Network/ScriptedTransport+Samples.swift"]
         ),
         .target(
             name: "HoldfastConfiguration",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams],
-            swiftSettings: settings
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams]
         ),
-        .target(name: "LocalSockets", swiftSettings: settings),
+        .target(name: "LocalSockets"),
         .target(
             name: "HoldfastTracing",
             dependencies: [
                 "HTTPCacheSemantics", asyncHTTPClient, coreMetrics, instrumentation, logging, nioCore, nioHTTP1,
                 tracing,
-            ],
-            swiftSettings: settings
+            ]
         ),
         .testTarget(
             name: "HoldfastTracingTests",
-            dependencies: ["HoldfastTracing", instrumentation, logging, nioCore, tracing],
-            swiftSettings: settings
+            dependencies: ["HoldfastTracing", instrumentation, logging, nioCore, tracing]
         ),
         .target(
             name: "HoldfastGateway",
             dependencies: [
                 "CNGHTTP2", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
-                "HoldfastConfiguration",
-                "HoldfastMetrics", "HoldfastTracing", crypto, cryptoExtras, httpTypes, instrumentation, nioCore,
-                nioPosix,
-                nioSSL, nioTLS, logging, serviceLifecycle, tracing,
-            ],
-            swiftSettings: settings
+                "HoldfastConfiguration", "HoldfastMetrics", "HoldfastTracing", crypto, cryptoExtras, httpTypes,
+                instrumentation, nioCore, nioPosix, nioSSL, nioTLS, logging, serviceLifecycle, tracing,
+            ]
         ),
-        .target(
-            name: "HoldfastMetrics",
-            dependencies: [.product(name: "CoreMetrics", package: "swift-metrics")],
-            swiftSettings: settings
-        ),
+        .target(name: "HoldfastMetrics", dependencies: [coreMetrics]),
         .target(
             name: "HoldfastControl",
             dependencies: [
                 "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMetrics", httpTypes,
-                nioCore, nioHTTP1,
-                nioPosix, crypto, logging, hummingbird, hummingbirdCore, serviceLifecycle,
+                nioCore, nioHTTP1, nioPosix, crypto, logging, hummingbird, hummingbirdCore, serviceLifecycle,
             ],
-            resources: [.embedInCode("Page/Assets")],
-            swiftSettings: settings
+            resources: [.embedInCode("Page/Assets")]
         ),
         .testTarget(
             name: "HoldfastControlTests",
             dependencies: [
                 "HoldfastControl", "LocalSockets", "HoldfastMetrics", "HTTPCacheSemantics", "HTTPCache",
-                "HTTPCacheOperations",
-                "HoldfastTesting", "TestSupport", httpTypes, nioCore, nioPosix, nioEmbedded, logging, yams,
-            ],
-            swiftSettings: settings
+                "HTTPCacheOperations", "HoldfastTesting", "TestSupport", httpTypes, nioCore, nioPosix, nioEmbedded,
+                logging, yams,
+            ]
         ),
         .testTarget(
             name: "HoldfastMetricsTests",
-            dependencies: ["HoldfastMetrics", .product(name: "Metrics", package: "swift-metrics")],
-            swiftSettings: settings
+            dependencies: ["HoldfastMetrics", metrics]
         ),
-        .testTarget(
-            name: "HTTPCacheSemanticsTests",
-            dependencies: ["HTTPCacheSemantics", httpTypes],
-            swiftSettings: settings
-        ),
+        .testTarget(name: "HTTPCacheSemanticsTests", dependencies: ["HTTPCacheSemantics", httpTypes]),
         .testTarget(
             name: "HTTPCacheTests",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HTTPCacheExplaining", "HoldfastTesting",
-                "TestSupport",
-                httpTypes, nioCore,
-                logging,
-                metricsTestKit,
-            ],
-            swiftSettings: settings
+                "TestSupport", httpTypes, nioCore, logging, metricsTestKit,
+            ]
         ),
         .testTarget(
             name: "FailureTests",
             dependencies: [
                 "HTTPCache", "HTTPCacheSemantics", "HoldfastGateway", "HoldfastTesting", "OfflineStore", "RedisTier",
                 "FleetTier",
-            ],
-            swiftSettings: settings
+            ]
         ),
-        .target(
-            name: "HTTP2Client",
-            dependencies: ["CNGHTTP2"],
-            path: "Tests/HTTP2Client",
-            swiftSettings: settings
-        ),
+        .target(name: "HTTP2Client", dependencies: ["CNGHTTP2"], path: "Tests/HTTP2Client"),
         .testTarget(
             name: "HoldfastGatewayTests",
             dependencies: [
                 "CNGHTTP2", "HTTP2Client", "HoldfastGateway", "LocalSockets", "HoldfastConfiguration",
                 "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore", "HoldfastTesting",
-                "TestSupport",
-                "HoldfastTracing", httpTypes,
-                nioCore, nioPosix, nioSSL, logging,
+                "TestSupport", "HoldfastTracing", httpTypes, nioCore, nioPosix, nioSSL, logging,
             ],
             // They compare with pages of the documentation, which are not here.
-            exclude: ["FieldPageTests.swift", "LimitPageTests.swift"],
-            swiftSettings: settings
+            exclude: ["FieldPageTests.swift", "LimitPageTests.swift"]
         ),
         .testTarget(
             name: "OfflineStoreTests",
             dependencies: [
                 "CSQLite", "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
-                "HoldfastMigrations", "OfflineStore",
-                "OfflineStoreRecovery", "FleetTier", "FleetTesting", "TestSupport", httpTypes,
-                nioCore, logging, metricsTestKit,
-            ],
-            swiftSettings: settings
+                "HoldfastMigrations", "OfflineStore", "OfflineStoreRecovery", "FleetTier", "FleetTesting",
+                "TestSupport", httpTypes, nioCore, logging, metricsTestKit,
+            ]
         ),
     ]
 )
 
 if hasRequestLayer { package.targets = package.targets.filter { shared.contains($0.name) } + requestLayer }
+for target in package.targets where target.type != .system { target.swiftSettings = settings }
