@@ -42,7 +42,7 @@ extension Call {
         }
         let call = with { $0.acceptsCompression = false }
         return try await client.untilClosed(name) {
-            try await client.within(call.options.timeout ?? call.endpoint.timeout.asOptional, of: call) {
+            try await client.within(call.timeLimit, of: call) {
                 try await client.download(call, to: destination)
             }
         }
