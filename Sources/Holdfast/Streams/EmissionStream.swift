@@ -129,16 +129,27 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
         _ onCompleted: @escaping @Sendable () -> Void
     ) -> Subscription {
         Subscription(of: owner) { subscription in
-            do {
-                for try await emission in self {
-                    await executor.run { subscription.unlessCancelled { onNext(emission) } }
-                    if subscription.isCancelled { return }
-                }
-                await executor.run { subscription.unlessCancelled { onCompleted() } }
-            } catch {
-                let error = HoldfastError(error, target: "the endpoint")
-                await executor.run { subscription.unlessCancelled { onError(error) } }
+            await deliver(to: subscription, on: executor, onNext, onError, onCompleted)
+        }
+    }
+
+    /// Delivers the emissions to the callbacks of a subscription, until it is canceled.
+    func deliver(
+        to subscription: Subscription.Cancellation,
+        on executor: CallbackExecutor,
+        _ onNext: @escaping @Sendable (Emission<Value>) -> Void,
+        _ onError: @escaping @Sendable (HoldfastError) -> Void,
+        _ onCompleted: @escaping @Sendable () -> Void
+    ) async {
+        do {
+            for try await emission in self {
+                await executor.run { subscription.unlessCancelled { onNext(emission) } }
+                if subscription.isCancelled { return }
             }
+            await executor.run { subscription.unlessCancelled { onCompleted() } }
+        } catch {
+            let error = HoldfastError(error, target: "the endpoint")
+            await executor.run { subscription.unlessCancelled { onError(error) } }
         }
     }
 }

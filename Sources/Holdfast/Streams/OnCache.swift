@@ -46,19 +46,10 @@ public struct OnCache<Value: Sendable>: Sendable {
         _ onCompleted: @escaping @Sendable () -> Void
     ) -> Subscription {
         Subscription(of: owner) { subscription in
-            do {
-                let fresh = stream { stored in
-                    await executor.run { subscription.unlessCancelled { onStored(stored) } }
-                }
-                for try await emission in fresh {
-                    await executor.run { subscription.unlessCancelled { onNext(emission) } }
-                    if subscription.isCancelled { return }
-                }
-                await executor.run { subscription.unlessCancelled { onCompleted() } }
-            } catch {
-                let error = HoldfastError(error, target: "the endpoint")
-                await executor.run { subscription.unlessCancelled { onError(error) } }
+            let fresh = stream { stored in
+                await executor.run { subscription.unlessCancelled { onStored(stored) } }
             }
+            await fresh.deliver(to: subscription, on: executor, onNext, onError, onCompleted)
         }
     }
 

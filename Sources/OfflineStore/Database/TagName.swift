@@ -29,6 +29,16 @@ struct TagName: Sendable, Hashable {
     }
 }
 
+extension StoreCore {
+    /// Returns the number of a tag's row; `nil` if there is none.
+    func tagNumber(_ name: String) throws -> Int64? {
+        try read { connection, database in
+            guard database.state.has(DatabaseState.tagSchemaVersion) else { return nil }
+            return try TagName(name, database.state).number(connection)
+        }
+    }
+}
+
 extension ResponseDraft {
     /// The approximate bytes of the tags on disk. Their names count, although other entries may
     /// share them.

@@ -68,7 +68,7 @@ extension CacheManager: StoreListing {
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`; `ResponseCursor.Invalid`.
     @concurrent
     package func responses(_ query: ResponseQuery) async throws -> ResponsePage {
-        let tag = try query.tag.map(tagNumber)
+        let tag = try query.tag.map(core.tagNumber)
         // No response has a tag that the store does not know.
         if case .some(.none) = tag { return ResponsePage([], next: nil) }
         var page = PageReading(query, at: now())
@@ -197,13 +197,6 @@ extension CacheManager: StoreListing {
             )
         else { return nil }
         return try await response(of: found)
-    }
-
-    private func tagNumber(_ name: String) throws -> Int64? {
-        try core.read { connection, database in
-            guard database.state.has(DatabaseState.tagSchemaVersion) else { return nil }
-            return try TagName(name, database.state).number(connection)
-        }
     }
 
     /// Reads some rows.

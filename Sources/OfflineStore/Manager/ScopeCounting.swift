@@ -38,27 +38,21 @@ struct ScopeCounting {
 
     /// - Throws: `CancellationError` if the task is canceled; the store's errors.
     mutating func count(_ scopes: [InvalidationScope]) throws -> ScopeCount {
-        var compared: [[UInt8]] = []
-        for scope in scopes {
+        for selection in ScopeSelection.selections(scopes) {
             try Task.checkCancellation()
-            switch scope {
+            switch selection {
             case .all:
                 if let count = try countAll() { return count }
-                try estimateAll()
+                try countEntries(selection.covers)
                 return total
             case .target(let target):
-                try countRows(of: "target_hash = ?1", { $0.hash(target.canonicalBytes, .target) }) {
-                    CacheKey(bytes: $0)?.components.target == target
-                }
+                try countRows(of: "target_hash = ?1", { $0.hash(target.canonicalBytes, .target) }, selection.covers)
             case .key(let key):
-                try countRows(of: "key_hash = ?1", { $0.hash(key.bytes, .responseKey) }) { $0 == key.bytes }
+                try countRows(of: "key_hash = ?1", { $0.hash(key.bytes, .responseKey) }, selection.covers)
             case .tag(let name): try countTag(name)
-            case .prefix(let prefix): compared.append(prefix.canonicalBytes)
-            case .host(let host): compared.append(host.canonicalBytes)
-            case .principal(let name): compared.append(KeyOwner(name).canonicalBytes)
+            case .compared: try countEntries(selection.covers)
             }
         }
-        if !compared.isEmpty { try countCompared(compared) }
         return total
     }
 
@@ -158,7 +152,7 @@ struct ScopeCounting {
     private mutating func countRows(
         of condition: String,
         _ hash: (DatabaseState) -> Int64,
-        matching matches: ([UInt8]) -> Bool
+        _ covers: (UnsafeRawBufferPointer) -> Bool
     ) throws {
         let most = max(left, Self.leastRows)
         try core.read { connection, database in
@@ -174,7 +168,7 @@ struct ScopeCounting {
                     total.isExact = false
                     break
                 }
-                if matches(statement.bytes(9)) { add(statement, database.state) }
+                if statement.withBytes(9, covers) { add(statement, database.state) }
             }
             left -= rows
         }
@@ -183,11 +177,7 @@ struct ScopeCounting {
     // MARK: Tags
 
     private mutating func countTag(_ name: String) throws {
-        let tag = try core.read { connection, database -> Int64? in
-            guard database.state.has(DatabaseState.tagSchemaVersion) else { return nil }
-            return try TagName(name, database.state).number(connection)
-        }
-        guard let tag else { return }
+        guard let tag = try core.tagNumber(name) else { return }
         let tables = "entry_tag t CROSS JOIN entry ON entry.id = t.entry_id"
         let before = total
         let condition = "t.tag_id = ?3 AND t.entry_id > ?1 ORDER BY t.entry_id"
@@ -202,19 +192,9 @@ struct ScopeCounting {
         total.extrapolate(since: before, by: Double(all) / Double(examined.rows))
     }
 
-    // MARK: Prefixes and hosts
+    // MARK: All entries
 
     /// Examines all entries in storage order, and compares their keys.
-    private mutating func countCompared(_ encodings: [[UInt8]]) throws {
-        try countEntries { key in
-            encodings.contains { encoding in
-                encoding.withUnsafeBytes { TargetPrefix.covers(prefix: $0, key: key) }
-            }
-        }
-    }
-
-    private mutating func estimateAll() throws { try countEntries { _ in true } }
-
     private mutating func countEntries(_ covers: (UnsafeRawBufferPointer) -> Bool) throws {
         let before = total
         let condition = "entry.id > ?1 AND ?3 = 0 ORDER BY entry.id"
