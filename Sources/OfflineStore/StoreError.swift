@@ -85,4 +85,6 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 
     /// The message.
     public var description: String { message }
+
+    static let closed = StoreError(code: .closed, message: "The store is closed. Open it again to continue.")
 }

@@ -159,7 +159,7 @@ private final class Writing: Sendable {
         try await store.close()
     }
 
-    /// Mutant: `StoreCore.database(insteadOf:after:)` throws the error.
+    /// Mutant: `StoreCore.withDatabase(_:)` throws the error.
     @Test func readsContinueWhileDatabasesAreSetAside() async throws {
         let store = try await openStore(folder.store, clock: clock) { $0.memoryBudget = 0 }
         let key = try cacheKey("/x")

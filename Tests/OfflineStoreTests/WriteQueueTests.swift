@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20))) func nobodyRestsAfterTheStoreWasClosed() {
-        queue.refuse(StoreCore.closed)
+        queue.refuse(StoreError.closed)
         queue.rest(Self.forever)
     }
 }

@@ -104,9 +104,7 @@ package final class Connection {
             statement.reset()
             return statement
         }
-        guard let handle else {
-            throw StoreError(code: .closed, message: "The store is closed. Open it again to continue.")
-        }
+        guard let handle else { throw StoreError.closed }
         var statement: OpaquePointer?
         let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
         guard code == SQLITE_OK, let statement else {
@@ -130,11 +128,22 @@ package final class Connection {
 
     /// Runs the statements of a script in order, without keeping them.
     func execute(script: String) throws {
-        guard let handle else {
-            throw StoreError(code: .closed, message: "The store is closed. Open it again to continue.")
-        }
+        guard let handle else { throw StoreError.closed }
         let code = sqlite3_exec(handle, script, nil, nil, nil)
         guard code == SQLITE_OK else { throw SQLiteFailure(code: code, connection: handle) }
+    }
+
+    /// Runs a transaction. It is rolled back on any failure, so that the connection never stays
+    /// inside one.
+    func transaction(_ body: () throws -> Void) throws {
+        do {
+            try run("BEGIN IMMEDIATE")
+            try body()
+            try run("COMMIT")
+        } catch {
+            if isInTransaction { try? run("ROLLBACK") }
+            throw error
+        }
     }
 
     /// Returns the first column of the first row.

@@ -165,14 +165,7 @@ package enum DatabaseOpening {
     /// Applies the missing migrations to a database, each in its own transaction.
     static func migrate(_ connection: Connection, from version: Int32) throws {
         for step in Migrations.all where step.version > version {
-            try connection.run("BEGIN IMMEDIATE")
-            do {
-                try apply(step, connection)
-                try connection.run("COMMIT")
-            } catch {
-                if connection.isInTransaction { try? connection.run("ROLLBACK") }
-                throw error
-            }
+            try connection.transaction { try apply(step, connection) }
         }
     }
 

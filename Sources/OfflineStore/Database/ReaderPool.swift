@@ -88,7 +88,7 @@ private final class Reader: @unchecked Sendable {
         // read's result need not be.
         var result: Result?
         try lock.withLock { _ in result = try readLocked(commits: commits, keepsSnapshots, body) }
-        guard let result else { throw StoreCore.closed }
+        guard let result else { throw StoreError.closed }
         return result
     }
 
@@ -97,7 +97,7 @@ private final class Reader: @unchecked Sendable {
         _ keepsSnapshots: borrowing Atomic<Bool>,
         _ body: (Connection) throws -> Result
     ) throws -> Result {
-        guard let connection else { throw StoreCore.closed }
+        guard let connection else { throw StoreError.closed }
         // The count is read before the snapshot is taken, so the snapshot may be newer than the
         // count, but never older.
         let count = commits?.value ?? 0

@@ -16,12 +16,12 @@ extension StoreCore {
         at now: Timestamp
     ) throws -> Int64 {
         let state = try database().state
-        var number = sequence.load(ordering: .acquiring)
+        var number = lastInvalidation.number
         for scope in scopes {
             number += 1
             guard state.unwritten.add(.init(scope, effect, number: number, at: now, state)) else { throw readOnlyError }
             // In this order, because a reader that sees the number must see the invalidation.
-            number = sequence.max(number, ordering: .acquiringAndReleasing).newValue
+            number = lastInvalidation.value.max(number, ordering: .acquiringAndReleasing).newValue
             changes.publish(StoreChange(.invalidated, scope))
         }
         return number
@@ -72,7 +72,7 @@ extension StoreCore {
                         metadata: ["store.path": "\(folder.path)"]
                     )
                 }
-                let number = done.last?.number ?? sequence.load(ordering: .acquiring)
+                let number = done.last?.number ?? lastInvalidation.number
                 return ScopeInvalidation(sequence: InvalidationSequence(number), coversEverything: isWider)
             } catch let error as StoreError where error.code == .damaged && !isNew {
                 // A new, empty database is now in use. The invalidation takes a number there too,

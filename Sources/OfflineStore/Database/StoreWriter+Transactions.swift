@@ -2,21 +2,15 @@ import CSQLite
 
 /// One transaction at a time, and the pages it writes.
 extension StoreWriter {
-    /// Runs a transaction. It is rolled back on any failure, so that the connection never stays
-    /// inside one.
+    /// Runs a transaction, and counts the pages it writes.
     func transaction(_ connection: Connection, isDurable: Bool = false, _ body: () throws -> Void) throws {
         if isDurable { try connection.run("PRAGMA synchronous = FULL") }
         defer {
             if isDurable { try? connection.run("PRAGMA synchronous = NORMAL") }
         }
-        do {
-            try connection.run("BEGIN IMMEDIATE")
+        try connection.transaction {
             try body()
             try reserveFile(connection)
-            try connection.run("COMMIT")
-        } catch {
-            if connection.isInTransaction { try? connection.run("ROLLBACK") }
-            throw error
         }
         // First, so that a caller that learns of the commit does not read an older snapshot.
         database.commits.advance()

@@ -54,7 +54,7 @@ extension StoreWriter {
         because error: StoreError
     ) throws -> Int64 {
         try access.withLock { _ in
-            guard memory.connection != nil else { throw StoreCore.closed }
+            guard memory.connection != nil else { throw StoreError.closed }
             if database.unwritten.isEmpty {
                 logger.warning(
                     "cannot write to the disk; invalidations are in force and are written once writes succeed",

@@ -129,11 +129,11 @@ final class StoreWriter: Sendable {
             outcome.value.withLock { $0 = result }
         }
         access.withLock { _ in
-            if let connection = memory.connection { run([job], connection) } else { job.fail(StoreCore.closed) }
+            if let connection = memory.connection { run([job], connection) } else { job.fail(StoreError.closed) }
         }
         let isDone = access.withLock { _ in !isHousekeepingDue } && waiting.endWork()
         if !isDone { schedule() }
-        return outcome.value.withLock { $0 } ?? .failure(StoreCore.closed)
+        return outcome.value.withLock { $0 } ?? .failure(StoreError.closed)
     }
 
     private final class Outcome<Result: Sendable>: Sendable {
@@ -175,7 +175,7 @@ final class StoreWriter: Sendable {
     /// Passes the connection to a closure while nothing else uses it.
     func withConnection(_ body: (Connection) throws -> Void) throws {
         try access.withLock { _ in
-            guard let connection = memory.connection else { throw StoreCore.closed }
+            guard let connection = memory.connection else { throw StoreError.closed }
             try body(connection)
         }
     }
@@ -211,7 +211,7 @@ final class StoreWriter: Sendable {
     private func takeStep() -> Step {
         let batch = takeBatch()
         guard let connection = memory.connection else {
-            for job in batch { job.fail(StoreCore.closed) }
+            for job in batch { job.fail(StoreError.closed) }
             return Step(isIdle: batch.isEmpty)
         }
         if !batch.isEmpty { run(batch, connection) }

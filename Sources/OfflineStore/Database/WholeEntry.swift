@@ -1,5 +1,4 @@
 import NIOCore
-import Synchronization
 
 /// An entry with its whole body, as rows.
 ///
@@ -40,7 +39,7 @@ extension StoreCore {
         let pendingWrite = memoryEntry.map {
             PendingWrite(
                 writes: database.state.pending,
-                entry: $0(sequence.load(ordering: .acquiring)),
+                entry: $0(lastInvalidation.number),
                 hash: entry.draft.keyHash,
                 token: entry.draft.id,
                 fencingNumber: nil

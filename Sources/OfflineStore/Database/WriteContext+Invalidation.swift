@@ -112,23 +112,12 @@ extension WriteContext {
         case .key(let key):
             let hash = state.hash(key.bytes, .responseKey)
             let number = try nextInvalidation(.key, hash: hash, at: now)
-            let places = try responses(
-                "SELECT id, body_id, body_length, key FROM entry WHERE key_hash = ?1 AND kind = 0",
-                hash
-            ) {
-                $0 == key.bytes
-            }
-            try apply(effect, to: places)
+            try apply(effect, to: try responses(by: "key_hash", hash) { $0 == key.bytes })
             return number
         case .target(let target):
             let hash = state.hash(target.canonicalBytes, .target)
             let number = try nextInvalidation(.target, hash: hash, at: now)
-            let places = try responses(
-                "SELECT id, body_id, body_length, key FROM entry WHERE target_hash = ?1 AND kind = 0",
-                hash
-            ) {
-                CacheKey(bytes: $0)?.components.target == target
-            }
+            let places = try responses(by: "target_hash", hash) { CacheKey(bytes: $0)?.components.target == target }
             try apply(effect, to: places)
             return number
         }
@@ -182,9 +171,11 @@ extension WriteContext {
         return number
     }
 
-    /// The numbers of the responses that a query finds by a hash and that match.
-    func responses(_ sql: String, _ hash: Int64, where matches: ([UInt8]) -> Bool) throws -> [EntryRows] {
-        let statement = try connection.prepare(sql)
+    /// The numbers of the responses with a hash in a column whose keys match.
+    func responses(by column: String, _ hash: Int64, where matches: ([UInt8]) -> Bool) throws -> [EntryRows] {
+        let statement = try connection.prepare(
+            "SELECT id, body_id, body_length, key FROM entry WHERE \(column) = ?1 AND kind = 0"
+        )
         defer { statement.reset() }
         statement.bind(1, hash)
         var places: [EntryRows] = []

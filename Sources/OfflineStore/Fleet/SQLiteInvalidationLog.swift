@@ -12,7 +12,7 @@ final class SQLiteInvalidationLog: InvalidationLog {
         self.core = core
     }
 
-    var current: InvalidationSequence { InvalidationSequence(core.sequence.load(ordering: .acquiring)) }
+    var current: InvalidationSequence { InvalidationSequence(core.lastInvalidation.number) }
 
     var additionCount: UInt64 { core.journalAdditions.count }
 

@@ -111,6 +111,16 @@ extension StoreWriter {
 }
 
 extension StoreCore {
+    /// Records that data read from an entry was damaged. The entry is no longer served.
+    func noteDamage(_ what: StaticString, entryID: Int64, in database: StoreDatabase) {
+        counters.damagedReads.add(1, ordering: .relaxed)
+        if database.state.damage.note(entryID) { database.writer?.requestSweep() }
+        logger.warning(
+            "stored data is damaged; treating it as missing",
+            metadata: ["store.path": "\(database.path)", "store.entry": "\(entryID)", "store.part": "\(what)"]
+        )
+    }
+
     /// Records damage if a chunk is missing from a body that its entry still references.
     ///
     /// Both are checked in one snapshot, so that an entry that was removed in the meantime is not

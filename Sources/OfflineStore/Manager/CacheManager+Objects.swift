@@ -301,7 +301,7 @@ extension CacheManager {
     /// Reads an object chunk by chunk.
     private func readChunks(of record: EntryRecord) async throws -> LargeObject {
         let database = try core.database()
-        let damage = core.damagedReads.load(ordering: .relaxed)
+        let damage = core.counters.damagedReads.load(ordering: .relaxed)
         let body = try StoredBody.open(
             core,
             database,
@@ -310,19 +310,10 @@ extension CacheManager {
             length: record.bodyLength
         )
         guard let body, let head = record.objectHead else {
-            return core.damagedReads.load(ordering: .relaxed) == damage ? .gone : .damaged
+            return core.counters.damagedReads.load(ordering: .relaxed) == damage ? .gone : .damaged
         }
         let content = try await body.collect(upTo: Int(clamping: record.bodyLength))
-        return .found(
-            LoadedObject(
-                id: record.id,
-                storedAt: record.storedAt,
-                expiresAt: record.expiresAt,
-                isDistrusted: record.invalidation != nil,
-                typeName: head.typeName,
-                bytes: Array(content.readableBytesView)
-            )
-        )
+        return .found(LoadedObject(record, head, bytes: Array(content.readableBytesView)))
     }
 
     static func memoryEntry(_ object: LoadedObject, key: [UInt8], hash: Int64, sequence: Int64) -> MemoryEntry {
@@ -351,7 +342,7 @@ extension CacheManager {
             if coder == nil { object.derived.keep(value, bytes: MemoryLayout<Value>.size + 2 * object.bytes.count) }
             return value
         } catch {
-            core.undecodableObjects.add(1, ordering: .relaxed)
+            core.counters.undecodableObjects.add(1, ordering: .relaxed)
             core.logger.notice(
                 "a stored object cannot be decoded as the requested type; keeping its bytes",
                 metadata: [
@@ -365,6 +356,17 @@ extension CacheManager {
 }
 
 extension LoadedObject {
+    convenience init(_ record: EntryRecord, _ head: ObjectHead, bytes: [UInt8]) {
+        self.init(
+            id: record.id,
+            storedAt: record.storedAt,
+            expiresAt: record.expiresAt,
+            isDistrusted: record.invalidation != nil,
+            typeName: head.typeName,
+            bytes: bytes
+        )
+    }
+
     func isExpired(at now: Timestamp) -> Bool { isDistrusted || expiresAt.isOver(at: now, storedAt: storedAt) }
 
     /// Returns a value of this object with the object's times.

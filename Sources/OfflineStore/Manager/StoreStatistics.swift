@@ -107,11 +107,11 @@ extension CacheManager {
         statistics.databaseBytes = (try? FileStatus(path: database.path))?.size ?? 0
         statistics.logBytes = (try? FileStatus(path: database.path + "-wal"))?.size ?? 0
         statistics.budget = database.state.limits.budget
-        statistics.invalidationSequence = core.sequence.load(ordering: .acquiring)
-        statistics.damagedReads = core.damagedReads.load(ordering: .relaxed)
-        statistics.undecodableObjects = core.undecodableObjects.load(ordering: .relaxed)
-        statistics.evictedEntries = core.evictedEntries.load(ordering: .relaxed)
-        statistics.evictedBytes = core.evictedBytes.load(ordering: .relaxed)
+        statistics.invalidationSequence = core.lastInvalidation.number
+        statistics.damagedReads = core.counters.damagedReads.load(ordering: .relaxed)
+        statistics.undecodableObjects = core.counters.undecodableObjects.load(ordering: .relaxed)
+        statistics.evictedEntries = core.counters.evictedEntries.load(ordering: .relaxed)
+        statistics.evictedBytes = core.counters.evictedBytes.load(ordering: .relaxed)
         statistics.databaseName = StoreFolder.databaseName(database.number)
         statistics.schemaVersion = Int(database.schemaVersion)
         statistics.isReadOnly = isReadOnly

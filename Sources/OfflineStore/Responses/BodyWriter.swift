@@ -194,7 +194,7 @@ final class BodyWriter: Sendable {
         case .pending: fencingNumber = nil
         case .fenced(let number): fencingNumber = number
         }
-        guard let entry = draft.memoryEntry?(fencingNumber ?? core.sequence.load(ordering: .acquiring)) else {
+        guard let entry = draft.memoryEntry?(fencingNumber ?? core.lastInvalidation.number) else {
             return nil
         }
         return PendingWrite(

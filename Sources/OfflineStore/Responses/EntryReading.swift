@@ -142,16 +142,7 @@ struct EntryReading {
                 core.noteDamage("body", entryID: record.id, in: database)
                 return .none
             }
-            return .object(
-                LoadedObject(
-                    id: record.id,
-                    storedAt: record.storedAt,
-                    expiresAt: record.expiresAt,
-                    isDistrusted: record.invalidation != nil,
-                    typeName: head.typeName,
-                    bytes: bytes
-                )
-            )
+            return .object(LoadedObject(record, head, bytes: bytes))
         }
         return .none
     }

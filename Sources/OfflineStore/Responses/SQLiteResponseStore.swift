@@ -13,7 +13,7 @@ final class SQLiteResponseStore: ResponseStore {
     }
 
     var invalidationSequence: InvalidationSequence {
-        InvalidationSequence(core.sequence.load(ordering: .acquiring))
+        InvalidationSequence(core.lastInvalidation.number)
     }
 
     var changes: StoreChangeFeed { core.changes }
@@ -39,12 +39,7 @@ final class SQLiteResponseStore: ResponseStore {
     var suspendsWhileWriting: Bool { true }
 
     func lookupInPlace(_ key: CacheKey) throws -> [StoredResponse] {
-        let database = try core.database()
-        do {
-            return try lookup(key, in: database)
-        } catch {
-            return try lookup(key, in: core.database(insteadOf: database, after: error))
-        }
+        try core.withDatabase { try lookup(key, in: $0) }
     }
 
     private func lookup(_ key: CacheKey, in database: StoreDatabase) throws -> [StoredResponse] {
@@ -61,12 +56,7 @@ final class SQLiteResponseStore: ResponseStore {
     /// Returns the responses of some keys, in the order of the keys. Responses that are not in
     /// memory are read from one snapshot.
     func responses(of keys: [CacheKey]) throws -> [[StoredResponse]] {
-        let database = try core.database()
-        do {
-            return try responses(of: keys, in: database)
-        } catch {
-            return try responses(of: keys, in: core.database(insteadOf: database, after: error))
-        }
+        try core.withDatabase { try responses(of: keys, in: $0) }
     }
 
     private func responses(of keys: [CacheKey], in database: StoreDatabase) throws -> [[StoredResponse]] {
@@ -114,7 +104,7 @@ final class SQLiteResponseStore: ResponseStore {
     private func searchMemory(for key: CacheKey, _ state: DatabaseState) -> MemorySearch<CacheKey, [StoredResponse]> {
         let hash = state.hash(key.bytes, .responseKey)
         // Read the number first. A response that is invalidated later may still be returned.
-        let sequence = core.sequence.load(ordering: .acquiring)
+        let sequence = core.lastInvalidation.number
         // Read these values before memory and disk. A value that is committed in the meantime is
         // found there.
         let written = state.pending.values(
@@ -176,12 +166,7 @@ final class SQLiteResponseStore: ResponseStore {
 
     /// Returns the object of a key.
     func object(of key: [UInt8]) throws -> EntryReading.FoundObject {
-        let database = try core.database()
-        do {
-            return try object(of: key, in: database)
-        } catch {
-            return try object(of: key, in: core.database(insteadOf: database, after: error))
-        }
+        try core.withDatabase { try object(of: key, in: $0) }
     }
 
     private func object(of key: [UInt8], in database: StoreDatabase) throws -> EntryReading.FoundObject {
@@ -197,12 +182,7 @@ final class SQLiteResponseStore: ResponseStore {
     /// Returns the objects of some keys, in the order of the keys. Objects that are not in memory
     /// are read from one snapshot.
     func objects(of keys: [[UInt8]]) throws -> [EntryReading.FoundObject] {
-        let database = try core.database()
-        do {
-            return try objects(of: keys, in: database)
-        } catch {
-            return try objects(of: keys, in: core.database(insteadOf: database, after: error))
-        }
+        try core.withDatabase { try objects(of: keys, in: $0) }
     }
 
     private func objects(of keys: [[UInt8]], in database: StoreDatabase) throws -> [EntryReading.FoundObject] {
@@ -229,7 +209,7 @@ final class SQLiteResponseStore: ResponseStore {
         [UInt8], EntryReading.FoundObject
     > {
         let hash = state.hash(key, .objectKey)
-        let sequence = core.sequence.load(ordering: .acquiring)
+        let sequence = core.lastInvalidation.number
         if case .object(let object)? = state.pending.values(key, hash: hash, sequence: sequence, known: state.known)
             .last
         {
@@ -368,12 +348,7 @@ final class SQLiteResponseStore: ResponseStore {
         guard database.writer != nil else { return false }
         let hash = database.state.hash(response.key.bytes, .responseKey)
         let wasThere = try await core.write(to: database, isDurable: true) { context in
-            let places = try context.responses(
-                "SELECT id, body_id, body_length, key FROM entry WHERE key_hash = ?1 AND kind = 0",
-                hash
-            ) {
-                $0 == response.key.bytes
-            }
+            let places = try context.responses(by: "key_hash", hash) { $0 == response.key.bytes }
             guard let place = places.first(where: { $0.bodyID == response.bodyID }) else { return false }
             try context.remove(place)
             return true
