@@ -324,7 +324,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HoldfastTracingTests",
-            dependencies: ["HoldfastTracing", instrumentation, logging, nioCore, tracing]
+            dependencies: ["HTTPCacheSemantics", "HoldfastTracing", instrumentation, logging, nioCore, tracing]
         ),
         .testTarget(name: "HoldfastMetricsTests", dependencies: ["HoldfastMetrics", metrics]),
         .testTarget(

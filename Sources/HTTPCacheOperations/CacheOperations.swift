@@ -46,7 +46,7 @@ package protocol CacheOperations: StoreOperations, StoreListing, ConfigurationOp
 
     /// Compares a stored response with the response that its origin sends now.
     ///
-    /// - Throws: ``ResponseComparison/Refusal``; ``ExchangeError`` if the origin may not be
+    /// - Throws: ``ResponseComparison/NotComparable``; ``ExchangeError`` if the origin may not be
     ///   contacted or does not respond; the store's error if it cannot be read.
     func compare(_ entry: Int64, withID id: String) async throws -> ResponseComparison
 }
@@ -257,7 +257,7 @@ package struct EngineOperations: CacheOperations {
     /// Compares the responses through the engine.
     package func compare(_ entry: Int64, withID id: String) async throws -> ResponseComparison {
         guard let stored = try await store.storedResponse(entry, withID: id) else {
-            throw ResponseComparison.Refusal.unknown
+            throw ResponseComparison.NotComparable.unknown
         }
         return try await engine.compare(stored)
     }

@@ -5,8 +5,6 @@ import HTTPCache
 /// An object that contains a member twice is rejected. Parsers disagree about which of the two
 /// counts, so such a request is ambiguous. RFC 8259 §4
 enum JSONReader {
-    typealias Refusal = JSONScanner.Refusal
-
     /// The maximum number of values, including those inside lists and objects. This is ten times
     /// the maximum number of selectors in a purge.
     static let maximumCount = 10_000
@@ -14,22 +12,22 @@ enum JSONReader {
     static let maximumDepth = 32
 
     /// Parses JSON text.
-    static func value(of json: [UInt8]) throws(Refusal) -> JSONValue {
+    static func value(of json: [UInt8]) throws(JSONScanner.ScanError) -> JSONValue {
         try JSONScanner.read(json, maximumDepth: maximumDepth, maximumCount: maximumCount, value)
     }
 
-    private static func value(_ scanner: inout JSONScanner) throws(Refusal) -> JSONValue {
+    private static func value(_ scanner: inout JSONScanner) throws(JSONScanner.ScanError) -> JSONValue {
         switch try scanner.next() {
         case .object:
             var members: [String: JSONValue] = [:]
-            try scanner.object { scanner, name throws(Refusal) in
+            try scanner.object { scanner, name throws(JSONScanner.ScanError) in
                 let value = try value(&scanner, in: name)
                 guard members.updateValue(value, forKey: name) == nil else { throw .repeated(name) }
             }
             return .object(members)
         case .list:
             var values: [JSONValue] = []
-            try scanner.list { scanner throws(Refusal) in
+            try scanner.list { scanner throws(JSONScanner.ScanError) in
                 values.append(try value(&scanner, in: "[\(values.count)]"))
             }
             return .array(values)
@@ -46,8 +44,8 @@ enum JSONReader {
     private static func value(
         _ scanner: inout JSONScanner,
         in place: @autoclosure () -> String
-    ) throws(Refusal) -> JSONValue {
-        do throws(Refusal) {
+    ) throws(JSONScanner.ScanError) -> JSONValue {
+        do throws(JSONScanner.ScanError) {
             return try value(&scanner)
         } catch {
             guard case .repeated(let path) = error else { throw error }

@@ -33,7 +33,7 @@ struct JSONMembers {
     /// - Parameter example: content that would be accepted, for error messages.
     init(json: [UInt8], example: String) throws(ControlProblem) {
         let tree: JSONValue
-        do throws(JSONReader.Refusal) {
+        do throws(JSONScanner.ScanError) {
             tree = try JSONReader.value(of: json)
         } catch {
             throw Self.problem(error, example)
@@ -59,7 +59,7 @@ struct JSONMembers {
         self.path = path.isEmpty ? "" : path + "."
     }
 
-    private static func problem(_ refusal: JSONReader.Refusal, _ example: String) -> ControlProblem {
+    private static func problem(_ refusal: JSONScanner.ScanError, _ example: String) -> ControlProblem {
         switch refusal {
         case .notJSON:
             return ControlProblem(.invalidRequest, "The content is not JSON. Send an object such as \(example).")

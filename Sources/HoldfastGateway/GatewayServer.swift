@@ -105,8 +105,8 @@ public final class GatewayServer: Service {
     /// - Returns: the first IP address and port that the server listens on, or the path of its
     ///   first Unix socket if it only listens on Unix sockets.
     /// - Throws: the cause of a ``ListenFailure``, such as the system's error for an address;
-    ///   ``GatewayConfiguration/Refusal`` if there are no or too many listeners;
-    ///   `CancellationError` if the server was already started or stopped.
+    ///   `InvalidSetting` if there are no or too many listeners; `CancellationError` if the server
+    ///   was already started or stopped.
     public func start() async throws -> ListenAddress {
         do {
             let addresses = try await startListening()
@@ -123,9 +123,8 @@ public final class GatewayServer: Service {
     /// server listens on none.
     ///
     /// - Returns: the address of each listener, in order.
-    /// - Throws: ``ListenFailure``, which names the listener; ``GatewayConfiguration/Refusal`` if
-    ///   there are none or too many; `CancellationError` if the server was already started or
-    ///   stopped.
+    /// - Throws: ``ListenFailure``, which names the listener; `InvalidSetting` if there are none or
+    ///   too many; `CancellationError` if the server was already started or stopped.
     public func startListening() async throws -> [ListenAddress] {
         let configuration = service.configuration
         try configuration.checkListeners()

@@ -1,3 +1,5 @@
+public import HTTPCacheSemantics
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -16,42 +18,17 @@ extension OriginTransport.FileFailure: LocalizedError {
     public var errorDescription: String? { description }
 }
 
-extension ListenAddress.Refusal: LocalizedError {
-    /// The same text as `description`.
-    public var errorDescription: String? { description }
-}
-
 extension ListenFailure: LocalizedError {
     /// The same text as `description`.
     public var errorDescription: String? { description }
 }
 
-extension GatewayListener.Refusal: LocalizedError {
+extension GatewayRoutes.Conflict: LocalizedError {
     /// The same text as `description`.
     public var errorDescription: String? { description }
 }
 
-extension InheritedSocket.Refusal: LocalizedError {
-    /// The same text as `description`.
-    public var errorDescription: String? { description }
-}
-
-extension GatewayRoutes.Refusal: LocalizedError {
-    /// The same text as `description`.
-    public var errorDescription: String? { description }
-}
-
-extension GatewayRoute.Refusal: LocalizedError {
-    /// The same text as `description`.
-    public var errorDescription: String? { description }
-}
-
-extension GatewayOrigin.Refusal: LocalizedError {
-    /// The same text as `description`.
-    public var errorDescription: String? { description }
-}
-
-extension GatewayConfiguration.Refusal: LocalizedError {
+extension InvalidSetting: LocalizedError {
     /// The same text as `description`.
     public var errorDescription: String? { description }
 }

@@ -1,13 +1,7 @@
+public import HTTPCacheSemantics
+
 /// Whether and where spans are exported, from the environment variables of OpenTelemetry.
 public struct TracingConfiguration: Sendable {
-    /// The error for a variable with an invalid value: the collector's address, or the fields for
-    /// the collector. The description contains the variable, the allowed values, and the value
-    /// unless it may be a secret.
-    public struct Refusal: Error, Sendable, CustomStringConvertible {
-        /// A sentence that describes the problem.
-        public let description: String
-    }
-
     /// The URL to which batches are sent.
     package let endpoint: String
     /// The fields of each export request. They may contain credentials.
@@ -37,8 +31,9 @@ public struct TracingConfiguration: Sendable {
     ///
     /// - Parameter warn: receives a sentence for each ignored value.
     /// - Returns: `nil` if nothing should be sent.
-    /// - Throws: ``Refusal``
-    public init?(environment: [String: String], warn: @escaping (String) -> Void) throws(Refusal) {
+    /// - Throws: `InvalidSetting` if the collector's address or the fields for the collector are
+    ///   invalid. The error contains the value unless it may be a secret.
+    public init?(environment: [String: String], warn: @escaping (String) -> Void) throws(InvalidSetting) {
         let variables = Variables(environment, warn: warn)
         let own = variables["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"]
         guard let base = own ?? variables["OTEL_EXPORTER_OTLP_ENDPOINT"],
@@ -75,11 +70,10 @@ public struct TracingConfiguration: Sendable {
     }
 
     /// Checks an endpoint. It is logged, so it must not contain secrets.
-    private static func check(endpoint: String, of variable: String) throws(Refusal) {
-        func refusal(_ shown: String) -> Refusal {
-            Refusal(
-                description:
-                    "'\(variable)' in the environment must be an http or https URL such as 'http://localhost:4318', with a host "
+    private static func check(endpoint: String, of variable: String) throws(InvalidSetting) {
+        func refusal(_ shown: String) -> InvalidSetting {
+            InvalidSetting(
+                "'\(variable)' in the environment must be an http or https URL such as 'http://localhost:4318', with a host "
                     + "and without user, query or fragment; \(shown) is not. Put credentials in 'OTEL_EXPORTER_OTLP_HEADERS'."
             )
         }

@@ -3,8 +3,6 @@ import HTTPCacheSemantics
 /// Reads environment variables. Unknown values are ignored with a warning, as OpenTelemetry
 /// requires.
 struct Variables {
-    typealias Refusal = TracingConfiguration.Refusal
-
     /// The endings of warnings.
     static let ignored = "The variable is ignored."
     static let noTraces = "No traces are sent."
@@ -104,17 +102,16 @@ struct Variables {
     /// Reads pairs as in `baggage`: `name=value,name=value`, with percent-encoded values.
     ///
     /// - Parameter areFields: whether names and values must be valid for fields.
-    /// - Throws: a refusal that does not show the value, which may contain secrets.
-    func pairs(_ name: String, areFields: Bool) throws(Refusal) -> [(name: String, value: String)] {
+    /// - Throws: an error that does not show the value, which may contain secrets.
+    func pairs(_ name: String, areFields: Bool) throws(InvalidSetting) -> [(name: String, value: String)] {
         var pairs: [(name: String, value: String)] = []
         for part in (self[name] ?? "").split(separator: ",") {
             let sides = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard sides.count == 2, let key = Self.decoded(sides[0]), let value = Self.decoded(sides[1]), !key.isEmpty,
                 !areFields || key.utf8.allSatisfy(\.isTokenByte) && value.utf8.allSatisfy(\.isFieldValueByte)
             else {
-                throw Refusal(
-                    description:
-                        "'\(name)' in the environment must be a comma-separated list of pairs 'name=value', with other bytes "
+                throw InvalidSetting(
+                    "'\(name)' in the environment must be a comma-separated list of pairs 'name=value', with other bytes "
                         + "percent-encoded. Pair \(pairs.count + 1) is not valid (values are not shown)."
                 )
             }

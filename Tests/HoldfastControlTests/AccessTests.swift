@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 import Testing
@@ -44,7 +45,7 @@ import Testing
         "", "short", String(repeating: "a1", count: 31), String(repeating: "A", count: 63), "with space" + secret,
         String(repeating: "xyz-", count: 10), String(repeating: "a", count: 513), secret + "\n" + secret, "ß" + secret,
     ]) func textWithoutRoomFor32BytesIsNoToken(_ text: String) {
-        #expect(throws: ControlToken.Refusal.self) { try token(text) }
+        #expect(throws: InvalidSetting.self) { try token(text) }
     }
 
     @Test(arguments: [secret, String(repeating: "xyz-", count: 11), "q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA="])
@@ -273,7 +274,7 @@ import Testing
             try Data((Self.secret + "\r\n").utf8).write(to: URL(fileURLWithPath: file.path))
             for mode in [0o604, 0o640, 0o602, 0o620, 0o601, 0o777] {
                 try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path)
-                let refusal = #expect(throws: ControlToken.Refusal.self) { try file.read(name: "a", scope: .read) }
+                let refusal = #expect(throws: InvalidSetting.self) { try file.read(name: "a", scope: .read) }
                 #expect(refusal?.description.contains("run 'chmod 600 \(file.path)'") == true)
                 #expect(refusal?.description.contains(Self.secret) == false)
             }
@@ -281,7 +282,7 @@ import Testing
             let token = try file.read(name: "a", scope: .purge)
             #expect(TokenTable([token]).token(presented: Self.secret)?.scope == .purge)
             for path in [folder, folder + "/b"] {
-                #expect(throws: ControlToken.Refusal.self) { try TokenFile(path: path).read(name: "a", scope: .read) }
+                #expect(throws: InvalidSetting.self) { try TokenFile(path: path).read(name: "a", scope: .read) }
             }
         }
     }
@@ -304,9 +305,9 @@ import Testing
 
     @Test func sameTokenTwiceIsRefused() throws {
         let twins = [try token(Self.secret, name: "a"), try token(Self.secret, name: "b", .operate)]
-        let refusal = #expect(throws: ControlToken.Refusal.self) { try TokenVerifier(twins) }
+        let refusal = #expect(throws: InvalidSetting.self) { try TokenVerifier(twins) }
         #expect(refusal?.description.contains("'a' and 'b'") == true)
-        #expect(throws: ControlToken.Refusal.self) { try TokenVerifier([]) }
+        #expect(throws: InvalidSetting.self) { try TokenVerifier([]) }
     }
 
     @Test func purgerHasATokenThatPurges() throws {

@@ -8,8 +8,8 @@ import Testing
 
 /// The content of requests of the control plane.
 @Suite(.timeLimit(.minutes(20))) struct JSONReaderTests {
-    private func refusal(_ json: String) -> JSONReader.Refusal? {
-        do throws(JSONReader.Refusal) { _ = try JSONReader.value(of: Array(json.utf8)) } catch { return error }
+    private func refusal(_ json: String) -> JSONScanner.ScanError? {
+        do throws(JSONScanner.ScanError) { _ = try JSONReader.value(of: Array(json.utf8)) } catch { return error }
         return nil
     }
 
@@ -57,7 +57,7 @@ import Testing
 
     @Test func bytesThatAreNoTextAreRejected() {
         for bytes in [[0x22, 0xFF, 0x22], [0x22, 0xC3, 0x22], [0x22, 0x5C, 0x6E, 0xFF, 0x22]] as [[UInt8]] {
-            #expect(throws: JSONReader.Refusal.notJSON) { try JSONReader.value(of: bytes) }
+            #expect(throws: JSONScanner.ScanError.notJSON) { try JSONReader.value(of: bytes) }
         }
     }
 
@@ -110,14 +110,15 @@ import Testing
             default: json[place] = Array("{}[]:,\"\\0-.e nu\u{1}".utf8).randomElement(using: &random) ?? 0
             }
             let isRead: Bool
-            do throws(JSONReader.Refusal) {
+            do throws(JSONScanner.ScanError) {
                 _ = try JSONReader.value(of: json)
                 isRead = true
             } catch {
                 guard error == .notJSON else { continue }
                 isRead = false
             }
-            let skipped: Void? = try? JSONScanner.read(json, maximumDepth: 32) { scanner throws(JSONReader.Refusal) in
+            let skipped: Void? = try? JSONScanner.read(json, maximumDepth: 32) {
+                scanner throws(JSONScanner.ScanError) in
                 try scanner.skip(scanner.next())
             }
             #expect((skipped != nil) == isRead, "\(String(decoding: json, as: UTF8.self))")

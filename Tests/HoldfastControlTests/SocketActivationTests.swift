@@ -1,10 +1,11 @@
+import HTTPCacheSemantics
 import Testing
 
 @testable import HoldfastControl
 
 /// The variables by which a service manager passes sockets.
 @Suite(.timeLimit(.minutes(20))) struct SocketActivationTests {
-    private func activation(_ environment: [String: String]) throws(SocketActivation.Refusal) -> SocketActivation {
+    private func activation(_ environment: [String: String]) throws(InvalidSetting) -> SocketActivation {
         try SocketActivation(environment: environment, process: 7, limit: 16)
     }
 
@@ -33,7 +34,7 @@ import Testing
         (["LISTEN_PID": "7", "LISTEN_FDS": "1", "LISTEN_FDNAMES": "control"], "'control.socket'"),
     ])
     func malformedVariablesAreRefused(_ environment: [String: String], _ expected: String) {
-        let refusal = #expect(throws: SocketActivation.Refusal.self) { try activation(environment) }
+        let refusal = #expect(throws: InvalidSetting.self) { try activation(environment) }
         #expect(refusal?.description.contains(expected) == true)
     }
 }

@@ -48,7 +48,7 @@ import Testing
                 #expect(claims.count == 1)
                 let listener = try Listener(claim.draft)
                 try claim.publish()
-                let refusal = #expect(throws: ControlSocket.Refusal.self) { try SocketClaim(socket) }
+                let refusal = #expect(throws: SocketRefusal.self) { try SocketClaim(socket) }
                 #expect(refusal?.isInUse == true && socket.reach == .live)
                 claim.release()
                 #expect(try files(folder).isEmpty)
@@ -98,7 +98,7 @@ import Testing
             let other = try Listener(path)
             claim.release()
             #expect(ControlSocket(path: path).reach == .live)
-            #expect(throws: ControlSocket.Refusal.self) { try SocketClaim(ControlSocket(path: path)) }
+            #expect(throws: SocketRefusal.self) { try SocketClaim(ControlSocket(path: path)) }
             withExtendedLifetime((own, other)) {}
         }
     }
@@ -107,11 +107,11 @@ import Testing
         try await withFolder { folder in
             let path = folder + "/a.sock"
             try Data("x".utf8).write(to: URL(fileURLWithPath: path))
-            let refusal = #expect(throws: ControlSocket.Refusal.self) { try SocketClaim(ControlSocket(path: path)) }
+            let refusal = #expect(throws: SocketRefusal.self) { try SocketClaim(ControlSocket(path: path)) }
             #expect(refusal?.description.contains("is not a socket") == true && refusal?.isInUse == false)
             #expect(try files(folder) == ["a.sock"])
             let missing = ControlSocket(path: folder + "/missing/a.sock")
-            #expect(throws: ControlSocket.Refusal.self) { try SocketClaim(missing) }
+            #expect(throws: SocketRefusal.self) { try SocketClaim(missing) }
             // A gateway that ends before it listens leaves nothing, too.
             try FileManager.default.removeItem(atPath: path)
             _ = try SocketClaim(ControlSocket(path: path))
@@ -127,7 +127,7 @@ import Testing
             try claim.publish()
             #expect(claim.socket.reach == .live)
             let long = ControlSocket(path: claim.socket.path + "a")
-            let refusal = #expect(throws: ControlSocket.Refusal.self) { try SocketClaim(long) }
+            let refusal = #expect(throws: SocketRefusal.self) { try SocketClaim(long) }
             #expect(refusal?.description.contains("RUNTIME_DIRECTORY") == true)
             withExtendedLifetime(listener) {}
         }

@@ -1,4 +1,5 @@
 import Dispatch
+import HTTPCacheSemantics
 import HoldfastTesting
 import Logging
 import NIOCore
@@ -29,7 +30,7 @@ import Testing
 
     @Test(arguments: ["0", "-1", "+1", "30s", "1.5", " 1", "9223372036854775808", "soon"])
     func malformedTimeIsNamed(_ value: String) throws {
-        let refusal = #expect(throws: Watchdog.Refusal.self) {
+        let refusal = #expect(throws: InvalidSetting.self) {
             try Watchdog(environment: ["WATCHDOG_USEC": value], process: 7)
         }
         let text = refusal?.description ?? ""
@@ -41,7 +42,7 @@ import Testing
     }
 
     @Test func malformedProcessIsNamed() throws {
-        let refusal = #expect(throws: Watchdog.Refusal.self) {
+        let refusal = #expect(throws: InvalidSetting.self) {
             try Watchdog(environment: ["WATCHDOG_USEC": "1", "WATCHDOG_PID": "self"], process: 7)
         }
         #expect(refusal?.description.contains("'WATCHDOG_PID' must be a process ID, not 'self'") == true)

@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheSemantics
 import HoldfastConfiguration
 import HoldfastGateway
 import Testing
@@ -69,7 +70,7 @@ struct ConfigurationTests {
         #expect(gateway.host == "" && gateway.port == 0)
         gateway.host = "127.0.0.1"
         #expect("\(gateway.listeners[0])" == "127.0.0.1:0" && gateway.listeners.count == 2)
-        #expect(throws: ListenAddress.Refusal.self) { try ListenAddress("/run/h.sock:80") }
+        #expect(throws: InvalidSetting.self) { try ListenAddress("/run/h.sock:80") }
     }
 
     @Test func tooLongPathOfASocketIsAFinding() throws {

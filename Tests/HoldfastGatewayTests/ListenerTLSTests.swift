@@ -1,5 +1,6 @@
 import Dispatch
 import HTTPCache
+import HTTPCacheSemantics
 import HoldfastConfiguration
 import HoldfastMetrics
 import Logging
@@ -224,7 +225,7 @@ import Testing
             try GatewayListener.inherited([inherited], for: [.address(other, tls: tls), .address(same)])
                 == [.inherited(inherited)]
         )
-        let refusal = #expect(throws: GatewayListener.Refusal.self) {
+        let refusal = #expect(throws: InvalidSetting.self) {
             try GatewayListener.inherited([inherited], for: [.address(other, tls: tls)])
         }
         #expect(refusal?.description.contains("'\(same)'") == true)

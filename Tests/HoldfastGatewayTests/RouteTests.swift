@@ -106,7 +106,7 @@ struct RouteTests {
     )
     func rejects(host: String, path: String) throws {
         let origin = try GatewayOrigin("http://one.example")
-        let error = try #require(throws: GatewayRoute.Refusal.self) {
+        let error = try #require(throws: InvalidSetting.self) {
             try GatewayRoute(host: host, path: path, origin: origin)
         }
         #expect(error.description.contains("'\(path == "/" ? host : path)'"))
@@ -114,7 +114,7 @@ struct RouteTests {
 
     @Test("An origin's path has no dot segments", arguments: ["/a/..", "/%2E/b", "/a/../b/"])
     func originRejects(path: String) throws {
-        let error = try #require(throws: GatewayOrigin.Refusal.self) { try GatewayOrigin("http://one.example\(path)") }
+        let error = try #require(throws: InvalidSetting.self) { try GatewayOrigin("http://one.example\(path)") }
         #expect(error.description.contains("dot segments; 'http://one.example\(path)'"))
     }
 
@@ -165,12 +165,12 @@ struct RouteTests {
     }
 
     @Test("Routes whose requests cannot be told apart are rejected") func rejectsIndistinguishableRoutes() throws {
-        func twins(_ first: GatewayRoute, _ second: GatewayRoute) -> GatewayRoutes.Refusal? {
+        func twins(_ first: GatewayRoute, _ second: GatewayRoute) -> GatewayRoutes.Conflict? {
             do {
                 _ = try GatewayRoutes([first, second])
                 return nil
             } catch {
-                return error as? GatewayRoutes.Refusal
+                return error as? GatewayRoutes.Conflict
             }
         }
         let one = try GatewayOrigin("http://one.example")
@@ -197,7 +197,7 @@ struct RouteTests {
             try GatewayRoute(origin: two, preservesHost: true)
         )
         #expect(byHost == nil)
-        #expect(throws: GatewayRoutes.Refusal.self) { try GatewayRoutes([]) }
+        #expect(throws: InvalidSetting.self) { try GatewayRoutes([]) }
     }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPCache
+import HTTPCacheSemantics
 import HoldfastConfiguration
 import LocalSockets
 import NIOCore
@@ -113,7 +114,7 @@ struct UnixListenerTests {
     @Test("There is at least one listener, and at most the limit", arguments: [0, GatewayListener.limit + 1])
     func numberOfListenersIsLimited(_ count: Int) async throws {
         let one = GatewayListener.address(ListenAddress(host: "127.0.0.1", port: 0))
-        await #expect(throws: GatewayConfiguration.Refusal.self) {
+        await #expect(throws: InvalidSetting.self) {
             try await RunningGateway.with(
                 origin: "http://127.0.0.1:1",
                 configure: { $0.listeners = Array(repeating: one, count: count) }
@@ -272,7 +273,7 @@ struct UnixListenerTests {
         let other = UnixAddress.open()
         defer { close(other) }
         for (descriptor, expected) in [(ends[0], "'ListenStream='"), (other, "'Accept=no'")] {
-            let refusal = #expect(throws: InheritedSocket.Refusal.self) { try InheritedSocket(descriptor: descriptor) }
+            let refusal = #expect(throws: InvalidSetting.self) { try InheritedSocket(descriptor: descriptor) }
             #expect(refusal?.description.contains(expected) == true)
         }
     }

@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import Testing
 
 @testable import HoldfastTracing
@@ -61,7 +62,7 @@ import Testing
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h:x"),
     ])
     func aWrongEndpointIsNamed(_ name: String, _ value: String) {
-        let error = #expect(throws: TracingConfiguration.Refusal.self) { try read([name: value]) }
+        let error = #expect(throws: InvalidSetting.self) { try read([name: value]) }
         #expect(error?.description.contains("'\(name)' in the environment must be ") == true)
         #expect(error?.description.contains("'\(value)'") == true)
     }
@@ -113,7 +114,7 @@ import Testing
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://h?key=s3cret"),
     ])
     func secretsAreNotShown(_ name: String, _ value: String) {
-        let error = #expect(throws: TracingConfiguration.Refusal.self) { try read([name: value]) }
+        let error = #expect(throws: InvalidSetting.self) { try read([name: value]) }
         #expect(error?.description.contains("s3cret") == false && error?.description.contains(name) == true)
     }
 

@@ -195,7 +195,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HoldfastTracingTests",
-            dependencies: ["HoldfastTracing", instrumentation, logging, nioCore, tracing]
+            dependencies: ["HTTPCacheSemantics", "HoldfastTracing", instrumentation, logging, nioCore, tracing]
         ),
         .target(
             name: "HoldfastGateway",

@@ -55,10 +55,10 @@ struct GraphQLContent: Sendable, Hashable {
         var seen: Set<String> = []
         var query: String?
         var operationName: String?
-        do throws(JSONScanner.Refusal) {
-            try JSONScanner.read(bytes, maximumDepth: Self.maximumDepth) { scanner throws(JSONScanner.Refusal) in
+        do throws(JSONScanner.ScanError) {
+            try JSONScanner.read(bytes, maximumDepth: Self.maximumDepth) { scanner throws(JSONScanner.ScanError) in
                 guard case .object = try scanner.next() else { throw .notJSON }
-                try scanner.object { scanner, name throws(JSONScanner.Refusal) in
+                try scanner.object { scanner, name throws(JSONScanner.ScanError) in
                     guard seen.insert(name).inserted else { throw .repeated(name) }
                     let part = try scanner.next()
                     switch (name, part) {
@@ -67,7 +67,7 @@ struct GraphQLContent: Sendable, Hashable {
                     case ("operationName", .null): break
                     // A server that knows the operation by its hash may ignore the document.
                     case ("extensions", .object):
-                        try scanner.object { scanner, name throws(JSONScanner.Refusal) in
+                        try scanner.object { scanner, name throws(JSONScanner.ScanError) in
                             guard name != "persistedQuery" else { throw .notJSON }
                             try scanner.skip(scanner.next())
                         }

@@ -5,7 +5,7 @@ import HTTPCacheSemantics
 /// Skipped parts are validated like any other part, but use no memory.
 package struct JSONScanner {
     /// The reason that a text is rejected.
-    package enum Refusal: Error, Hashable {
+    package enum ScanError: Error, Hashable {
         case notJSON
         /// An object has the same member twice. The value is the member's path, such as
         /// `select.tags`. Readers throw this error.
@@ -46,9 +46,9 @@ package struct JSONScanner {
         _ json: [UInt8],
         maximumDepth: Int,
         maximumCount: Int = .max,
-        _ read: (inout JSONScanner) throws(Refusal) -> Value
-    ) throws(Refusal) -> Value {
-        try json.withUnsafeBufferPointer { bytes throws(Refusal) in
+        _ read: (inout JSONScanner) throws(ScanError) -> Value
+    ) throws(ScanError) -> Value {
+        try json.withUnsafeBufferPointer { bytes throws(ScanError) in
             var scanner = JSONScanner(bytes: bytes, maximumDepth: maximumDepth, maximumCount: maximumCount)
             let value = try read(&scanner)
             scanner.skipSpace()
@@ -62,7 +62,7 @@ package struct JSONScanner {
     }
 
     /// Reads the next value, or the start of the next object or list.
-    package mutating func next() throws(Refusal) -> Part {
+    package mutating func next() throws(ScanError) -> Part {
         skipSpace()
         count += 1
         guard count <= maximumCount else { throw .tooManyValues }
@@ -81,8 +81,8 @@ package struct JSONScanner {
     /// Reads the members of an object that has begun.
     ///
     /// - Parameter member: reads the value of the member with this name.
-    package mutating func object(_ member: (inout JSONScanner, String) throws(Refusal) -> Void) throws(Refusal) {
-        try elements(to: UInt8(ascii: "}")) { scanner throws(Refusal) in
+    package mutating func object(_ member: (inout JSONScanner, String) throws(ScanError) -> Void) throws(ScanError) {
+        try elements(to: UInt8(ascii: "}")) { scanner throws(ScanError) in
             scanner.skipSpace()
             let name = try scanner.string()
             guard scanner.take(UInt8(ascii: ":")) else { throw .notJSON }
@@ -93,23 +93,23 @@ package struct JSONScanner {
     /// Reads the values of a list that has begun.
     ///
     /// - Parameter value: reads one value.
-    package mutating func list(_ value: (inout JSONScanner) throws(Refusal) -> Void) throws(Refusal) {
+    package mutating func list(_ value: (inout JSONScanner) throws(ScanError) -> Void) throws(ScanError) {
         try elements(to: UInt8(ascii: "]"), value)
     }
 
     /// Skips the rest of a value.
-    package mutating func skip(_ part: Part) throws(Refusal) {
+    package mutating func skip(_ part: Part) throws(ScanError) {
         switch part {
-        case .object: try object { scanner, _ throws(Refusal) in try scanner.skip(scanner.next()) }
-        case .list: try list { scanner throws(Refusal) in try scanner.skip(scanner.next()) }
+        case .object: try object { scanner, _ throws(ScanError) in try scanner.skip(scanner.next()) }
+        case .list: try list { scanner throws(ScanError) in try scanner.skip(scanner.next()) }
         case .string, .number, .bool, .null: break
         }
     }
 
     private mutating func elements(
         to end: UInt8,
-        _ element: (inout JSONScanner) throws(Refusal) -> Void
-    ) throws(Refusal) {
+        _ element: (inout JSONScanner) throws(ScanError) -> Void
+    ) throws(ScanError) {
         guard depth < maximumDepth else { throw .tooDeep }
         depth += 1
         position += 1
@@ -150,7 +150,7 @@ package struct JSONScanner {
 
     // MARK: Texts and numbers
 
-    private mutating func string() throws(Refusal) -> String {
+    private mutating func string() throws(ScanError) -> String {
         guard isNext(UInt8(ascii: "\"")) else { throw .notJSON }
         position += 1
         let start = position
@@ -167,12 +167,12 @@ package struct JSONScanner {
         throw .notJSON
     }
 
-    private static func text(_ bytes: some Collection<UInt8>) throws(Refusal) -> String {
+    private static func text(_ bytes: some Collection<UInt8>) throws(ScanError) -> String {
         guard let text = String(validating: bytes, as: UTF8.self) else { throw .notJSON }
         return text
     }
 
-    private mutating func escapedString(from start: Int) throws(Refusal) -> String {
+    private mutating func escapedString(from start: Int) throws(ScanError) -> String {
         var result = Array(bytes[start..<position])
         while position < bytes.count, bytes[position] >= 0x20 {
             let byte = bytes[position]
@@ -187,7 +187,7 @@ package struct JSONScanner {
     }
 
     /// Reads an escape after its backslash. RFC 8259 §7
-    private mutating func escape() throws(Refusal) -> Unicode.Scalar {
+    private mutating func escape() throws(ScanError) -> Unicode.Scalar {
         guard position < bytes.count else { throw .notJSON }
         let letter = bytes[position]
         position += 1
@@ -213,7 +213,7 @@ package struct JSONScanner {
         return scalar
     }
 
-    private mutating func hexadecimal() throws(Refusal) -> UInt32 {
+    private mutating func hexadecimal() throws(ScanError) -> UInt32 {
         guard bytes.count - position >= 4 else { throw .notJSON }
         var code: UInt32 = 0
         for _ in 0..<4 {
@@ -225,7 +225,7 @@ package struct JSONScanner {
     }
 
     /// Reads a number. RFC 8259 §6
-    private mutating func number() throws(Refusal) -> Double {
+    private mutating func number() throws(ScanError) -> Double {
         let start = position
         if isNext(UInt8(ascii: "-")) { position += 1 }
         if isNext(UInt8(ascii: "0")) { position += 1 } else { try digits() }
@@ -244,7 +244,7 @@ package struct JSONScanner {
         return number
     }
 
-    private mutating func digits() throws(Refusal) {
+    private mutating func digits() throws(ScanError) {
         let start = position
         while position < bytes.count, bytes[position].isDigit { position += 1 }
         guard position > start else { throw .notJSON }

@@ -3,7 +3,7 @@ import Synchronization
 /// Limits the number of concurrent operations and the number of waiting operations.
 package final class Limiter: Sendable {
     /// The reason that an operation gets no permit.
-    package enum Refusal: Error, Sendable, Hashable {
+    package enum NoPermit: Error, Sendable, Hashable {
         /// Too many operations are waiting.
         case isFull
         /// The limiter has ended.
@@ -27,7 +27,7 @@ package final class Limiter: Sendable {
 
     /// Waits for a permit. Call ``leave()`` to return it.
     ///
-    /// - Throws: ``Refusal``; `CancellationError` if the task is canceled while it waits.
+    /// - Throws: ``NoPermit``; `CancellationError` if the task is canceled while it waits.
     package func enter() async throws {
         let id = state.withLock { state in
             state.next += 1
@@ -46,8 +46,8 @@ package final class Limiter: Sendable {
                 case .wait:
                     // The task may have been canceled before it was added to the queue.
                     if Task.isCancelled { stopWaiting(id) }
-                case .isFull: continuation.resume(throwing: Refusal.isFull)
-                case .hasEnded: continuation.resume(throwing: Refusal.hasEnded)
+                case .isFull: continuation.resume(throwing: NoPermit.isFull)
+                case .hasEnded: continuation.resume(throwing: NoPermit.hasEnded)
                 }
             }
         } onCancel: {
@@ -61,12 +61,12 @@ package final class Limiter: Sendable {
         next?.resume()
     }
 
-    /// Rejects all operations from now on. Waiting operations fail with ``Refusal/hasEnded``.
+    /// Rejects all operations from now on. Waiting operations fail with ``NoPermit/hasEnded``.
     package func end() {
         let waiters = state.withLock { state in
             state.limiter.end().compactMap { state.waiters.removeValue(forKey: $0) }
         }
-        for waiter in waiters { waiter.resume(throwing: Refusal.hasEnded) }
+        for waiter in waiters { waiter.resume(throwing: NoPermit.hasEnded) }
     }
 
     private func stopWaiting(_ id: Int) {

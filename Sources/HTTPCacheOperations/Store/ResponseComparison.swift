@@ -46,7 +46,7 @@ package struct ResponseComparison: Sendable, Hashable, Codable {
     package static let bodyLimit: Int64 = 64 << 20
 
     /// The reason that there is no comparison.
-    package enum Refusal: Error, Sendable, Hashable {
+    package enum NotComparable: Error, Sendable, Hashable {
         /// No stored response has this number and this ID.
         case unknown
         /// The response belongs to a principal, whose credentials are not stored.
@@ -59,12 +59,12 @@ package struct ResponseComparison: Sendable, Hashable, Codable {
 extension CacheEngine {
     /// Requests a stored response from the origin again, bypassing the store, and compares the two.
     ///
-    /// - Throws: ``ResponseComparison/Refusal``; ``ExchangeError`` if the origin may not be
+    /// - Throws: ``ResponseComparison/NotComparable``; ``ExchangeError`` if the origin may not be
     ///   contacted or does not respond; the store's error.
     func compare(_ stored: StoredResponse) async throws -> ResponseComparison {
         let key = stored.key.components
-        guard key.partition == .common else { throw ResponseComparison.Refusal.ofPrincipal }
-        guard key.method == .get else { throw ResponseComparison.Refusal.otherMethod }
+        guard key.partition == .common else { throw ResponseComparison.NotComparable.ofPrincipal }
+        guard key.method == .get else { throw ResponseComparison.NotComparable.otherMethod }
         let head = HTTPRequest(
             method: .get,
             scheme: key.target.scheme,

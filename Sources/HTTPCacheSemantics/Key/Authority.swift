@@ -6,26 +6,26 @@ struct Authority {
     static func parse(
         _ bytes: Slice<UnsafeBufferPointer<UInt8>>,
         defaultPort: UInt16
-    ) -> Result<Authority, TargetURI.Refusal> {
-        guard !bytes.contains(UInt8(ascii: "@")) else { return .failure(TargetURI.Refusal(code: .userInformation)) }
-        guard let first = bytes.first else { return .failure(TargetURI.Refusal(code: .missingHost)) }
+    ) -> Result<Authority, TargetURI.Fault> {
+        guard !bytes.contains(UInt8(ascii: "@")) else { return .failure(TargetURI.Fault(code: .userInformation)) }
+        guard let first = bytes.first else { return .failure(TargetURI.Fault(code: .missingHost)) }
         let isBracketed = first == UInt8(ascii: "[")
         let hostEnd: Int
         if isBracketed {
             guard let bracket = bytes.firstIndex(of: UInt8(ascii: "]")) else {
-                return .failure(TargetURI.Refusal(code: .invalidHost))
+                return .failure(TargetURI.Fault(code: .invalidHost))
             }
             hostEnd = bracket + 1
         } else {
             hostEnd = bytes.firstIndex(of: UInt8(ascii: ":")) ?? bytes.endIndex
         }
         let host = bytes[bytes.startIndex..<hostEnd]
-        guard !host.isEmpty else { return .failure(TargetURI.Refusal(code: .missingHost)) }
+        guard !host.isEmpty else { return .failure(TargetURI.Fault(code: .missingHost)) }
         guard isBracketed ? isIPv6(host.dropFirst().dropLast()) : isName(host) else {
-            return .failure(TargetURI.Refusal(code: .invalidHost))
+            return .failure(TargetURI.Fault(code: .invalidHost))
         }
         guard let port = port(bytes[hostEnd...], default: defaultPort) else {
-            return .failure(TargetURI.Refusal(code: .invalidPort))
+            return .failure(TargetURI.Fault(code: .invalidPort))
         }
         let text = String(unsafeUninitializedCapacity: host.count) { buffer in
             for (offset, byte) in host.enumerated() { buffer[offset] = byte.asciiLowercased }

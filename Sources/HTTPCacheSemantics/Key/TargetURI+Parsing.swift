@@ -15,7 +15,7 @@ extension TargetURI {
         var copy = text
         switch copy.withUTF8({ Self.parse($0) }) {
         case .success(let target): self = target
-        case .failure(let refusal): throw TargetURIError(refusal.code, text: text)
+        case .failure(let fault): throw TargetURIError(fault.code, text: text)
         }
     }
 
@@ -33,19 +33,19 @@ extension TargetURI {
     }
 
     /// The reason for a failure, before its message is created.
-    struct Refusal: Error {
+    struct Fault: Error {
         var code: TargetURIError.Code
     }
 
-    private static func parse(_ bytes: UnsafeBufferPointer<UInt8>) -> Result<TargetURI, Refusal> {
-        guard bytes.count <= maximumLength else { return .failure(Refusal(code: .tooLong)) }
-        guard !bytes.contains(where: \.isControl) else { return .failure(Refusal(code: .controlCharacter)) }
+    private static func parse(_ bytes: UnsafeBufferPointer<UInt8>) -> Result<TargetURI, Fault> {
+        guard bytes.count <= maximumLength else { return .failure(Fault(code: .tooLong)) }
+        guard !bytes.contains(where: \.isControl) else { return .failure(Fault(code: .controlCharacter)) }
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), let scheme = Self.scheme(bytes[..<colon]) else {
-            return .failure(Refusal(code: .unsupportedScheme))
+            return .failure(Fault(code: .unsupportedScheme))
         }
         let slash = UInt8(ascii: "/")
         guard bytes.count > colon + 2, bytes[colon + 1] == slash, bytes[colon + 2] == slash else {
-            return .failure(Refusal(code: .missingHost))
+            return .failure(Fault(code: .missingHost))
         }
         let end = bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.endIndex
         let start = colon + 3
@@ -54,7 +54,7 @@ extension TargetURI {
         let authority: Authority
         switch Authority.parse(bytes[start..<authorityEnd], defaultPort: defaultPort(of: scheme)) {
         case .success(let parsed): authority = parsed
-        case .failure(let refusal): return .failure(refusal)
+        case .failure(let fault): return .failure(fault)
         }
         let question = bytes[authorityEnd..<end].firstIndex(of: UInt8(ascii: "?"))
         let path = encoded(bytes[authorityEnd..<(question ?? end)], allowed: \.isPathByte)
@@ -66,9 +66,9 @@ extension TargetURI {
             path: path.isEmpty ? "/" : path,
             query: query
         )
-        guard isDecodable(target.path) else { return .failure(Refusal(code: .invalidPath)) }
+        guard isDecodable(target.path) else { return .failure(Fault(code: .invalidPath)) }
         let length = start + authority.host.utf8.count + target.path.utf8.count + (target.query?.utf8.count ?? 0) + 7
-        guard length <= maximumLength else { return .failure(Refusal(code: .tooLong)) }
+        guard length <= maximumLength else { return .failure(Fault(code: .tooLong)) }
         return .success(target)
     }
 

@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 package import NIOCore
 import NIOPosix
 
@@ -19,12 +20,6 @@ package struct ControlNetwork: Sendable {
     package var tokens: TokenVerifier
     /// The host names that clients may use in addition to `host` and `localhost`.
     package var hosts: [String]
-
-    /// The reason why the control plane cannot listen on an address.
-    package struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-        /// A message with the address, the reason and the next step.
-        package let description: String
-    }
 
     /// Creates an address.
     package init(host: String, port: Int, tokens: TokenVerifier, hosts: [String] = []) {
@@ -54,7 +49,7 @@ package struct ControlNetwork: Sendable {
 
     /// Listens briefly, to detect errors before the gateway serves clients.
     ///
-    /// - Throws: ``Refusal``
+    /// - Throws: `InvalidSetting`
     package func check(on group: any EventLoopGroup) async throws {
         try await Self.check(host, port, of: "control.listen", on: group)
     }
@@ -77,9 +72,8 @@ package struct ControlNetwork: Sendable {
         } catch {
             let why = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
             let address = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-            throw Refusal(
-                description:
-                    "The control plane cannot listen on '\(address)': \(why). Set another address with '\(setting)'."
+            throw InvalidSetting(
+                "The control plane cannot listen on '\(address)': \(why). Set another address with '\(setting)'."
             )
         }
     }
@@ -102,7 +96,7 @@ package struct MetricsAddress: Sendable {
 
     /// Listens briefly, to detect errors before the gateway serves clients.
     ///
-    /// - Throws: ``ControlNetwork/Refusal``
+    /// - Throws: `InvalidSetting`
     package func check(on group: any EventLoopGroup) async throws {
         try await ControlNetwork.check(host, port, of: "metrics.listen", on: group)
     }

@@ -1,5 +1,5 @@
 import Crypto
-import HTTPCacheSemantics
+package import HTTPCacheSemantics
 
 /// A secret that gives access to the control plane over TCP. Only the secret's digest is kept.
 package struct ControlToken: Sendable, Hashable {
@@ -8,12 +8,6 @@ package struct ControlToken: Sendable, Hashable {
     /// The operations that the token allows.
     package let scope: ControlScope
     let digest: SHA256Digest
-
-    /// The reason why a token cannot be used.
-    package struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-        /// A message with the token's location and the next step. It contains no secret.
-        package let description: String
-    }
 
     /// The minimum number of random bytes that a token must be able to encode.
     package static let leastBytes = 32
@@ -25,23 +19,21 @@ package struct ControlToken: Sendable, Hashable {
     /// - Parameters:
     ///   - text: the token, as it appears in `Authorization: Bearer`. RFC 6750 §2.1
     ///   - place: the token's location in the configuration, for the message.
-    /// - Throws: ``Refusal`` if the text is too short to encode 32 random bytes, is too long, or
-    ///   contains a character that bearer tokens must not contain.
-    package init(name: String, scope: ControlScope, text: String, place: String) throws(Refusal) {
+    /// - Throws: `InvalidSetting` if the text is too short to encode 32 random bytes, is too long,
+    ///   or contains a character that bearer tokens must not contain.
+    package init(name: String, scope: ControlScope, text: String, place: String) throws(InvalidSetting) {
         let bytes = Array(text.utf8)
         guard bytes.allSatisfy({ $0.isUnreserved || "+/=".utf8.contains($0) }), bytes.count <= Self.maximumText else {
-            throw Refusal(
-                description:
-                    "\(place) is not a token. A token is one line of at most \(Self.maximumText) letters, digits and '-._~+/='. \(Self.advice)"
+            throw InvalidSetting(
+                "\(place) is not a token. A token is one line of at most \(Self.maximumText) letters, digits and '-._~+/='. \(Self.advice)"
             )
         }
         // A hexadecimal digit encodes half a byte, and a base64 character three quarters of a byte.
         let isHexadecimal = bytes.allSatisfy(\.isHexDigit)
         let room = isHexadecimal ? bytes.count / 2 : bytes.count * 3 / 4
         guard room >= Self.leastBytes else {
-            throw Refusal(
-                description:
-                    "\(place) is too short: it can hold \(room) random bytes, and the minimum is \(Self.leastBytes). \(Self.advice)"
+            throw InvalidSetting(
+                "\(place) is too short: it can hold \(room) random bytes, and the minimum is \(Self.leastBytes). \(Self.advice)"
             )
         }
         self.name = name

@@ -1,3 +1,5 @@
+package import HTTPCacheSemantics
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -19,9 +21,9 @@ package struct TokenFile: Sendable, Hashable {
 
     /// Reads the token.
     ///
-    /// - Throws: ``ControlToken/Refusal`` if the file cannot be read, if other users have access to
-    ///   it, or if it contains no valid token.
-    package func read(name: String, scope: ControlScope) throws(ControlToken.Refusal) -> ControlToken {
+    /// - Throws: `InvalidSetting` if the file cannot be read, if other users have access to it, or
+    ///   if it contains no valid token.
+    package func read(name: String, scope: ControlScope) throws(InvalidSetting) -> ControlToken {
         // Without O_NONBLOCK, opening a named pipe would wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw refusal("cannot be read: \(String(cString: strerror(errno)))") }
@@ -48,8 +50,8 @@ package struct TokenFile: Sendable, Hashable {
     /// Creates the file with a new token, unless it already exists.
     ///
     /// - Returns: whether the file was created.
-    /// - Throws: ``ControlToken/Refusal`` if the file cannot be created.
-    package func makeIfMissing() throws(ControlToken.Refusal) -> Bool {
+    /// - Throws: `InvalidSetting` if the file cannot be created.
+    package func makeIfMissing() throws(InvalidSetting) -> Bool {
         var status = stat()
         if lstat(path, &status) == 0 { return false }
         var random = SystemRandomNumberGenerator()
@@ -74,9 +76,7 @@ package struct TokenFile: Sendable, Hashable {
         return true
     }
 
-    private func refusal(_ why: String) -> ControlToken.Refusal {
-        ControlToken.Refusal(description: "The token file '\(path)' \(why).")
-    }
+    private func refusal(_ why: String) -> InvalidSetting { InvalidSetting("The token file '\(path)' \(why).") }
 }
 
 /// Calls `read(2)`. Inside ``TokenFile``, the name `read` means the type's own method.

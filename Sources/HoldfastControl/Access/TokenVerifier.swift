@@ -1,3 +1,4 @@
+package import HTTPCacheSemantics
 package import NIOCore
 import Synchronization
 
@@ -10,20 +11,19 @@ package final class TokenVerifier: Sendable {
     /// Creates a verifier for the given tokens.
     ///
     /// - Parameter now: the monotonic clock for counting failed attempts.
-    /// - Throws: ``ControlToken/Refusal`` if there is no token, or if two tokens have the same
-    ///   secret. The history could not show which of them was used.
+    /// - Throws: `InvalidSetting` if there is no token, or if two tokens have the same secret. The
+    ///   history could not show which of them was used.
     package init(
         _ tokens: [ControlToken],
         now: @escaping @Sendable () -> NIODeadline = { .now() }
-    ) throws(ControlToken.Refusal) {
+    ) throws(InvalidSetting) {
         guard !tokens.isEmpty else {
-            throw ControlToken.Refusal(description: "No token is configured. Set 'control.tokens'.")
+            throw InvalidSetting("No token is configured. Set 'control.tokens'.")
         }
         for (index, token) in tokens.enumerated() {
             guard let twin = tokens[..<index].first(where: { $0.digest == token.digest }) else { continue }
-            throw ControlToken.Refusal(
-                description:
-                    "The tokens '\(twin.name)' and '\(token.name)' of 'control.tokens' are the same. Create another token with 'openssl rand -hex 32'."
+            throw InvalidSetting(
+                "The tokens '\(twin.name)' and '\(token.name)' of 'control.tokens' are the same. Create another token with 'openssl rand -hex 32'."
             )
         }
         self.tokens = TokenTable(tokens)

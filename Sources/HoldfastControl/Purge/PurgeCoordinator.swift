@@ -118,12 +118,12 @@ actor PurgeCoordinator {
         let queue = purge.dryRun ? counts : purges
         do {
             try await queue.enter()
-        } catch Limiter.Refusal.isFull {
+        } catch Limiter.NoPermit.isFull {
             reject(purge)
             // Clients that retry must not use up other clients' share of the rate.
             rate.giveBack()
             throw Wait.busy(purge)
-        } catch Limiter.Refusal.hasEnded {
+        } catch Limiter.NoPermit.hasEnded {
             reject(purge)
             throw Self.endingBefore
         }

@@ -112,8 +112,8 @@ extension ControlResponder {
         }
         do {
             return try Self.response(.ok, try await operations.compare(Int64(entry), withID: id))
-        } catch let refusal as ResponseComparison.Refusal {
-            throw Self.problem(refusal, id)
+        } catch let reason as ResponseComparison.NotComparable {
+            throw Self.problem(reason, id)
         } catch let error as ExchangeError {
             throw ControlProblem(.originNotAsked, "The response could not be fetched from the origin: \(error.message)")
         } catch {
@@ -121,8 +121,8 @@ extension ControlResponder {
         }
     }
 
-    private static func problem(_ refusal: ResponseComparison.Refusal, _ id: String) -> ControlProblem {
-        switch refusal {
+    private static func problem(_ reason: ResponseComparison.NotComparable, _ id: String) -> ControlProblem {
+        switch reason {
         case .unknown: unknown(id)
         case .ofPrincipal:
             ControlProblem(.notComparable, "The response belongs to one principal, whose credentials are not stored.")

@@ -87,8 +87,8 @@ package final class ControlServer: Service {
     ///   - metrics: the metrics for `GET /metrics`. The control plane adds metrics about the state
     ///     of the cache.
     ///   - whenListening: called for each address once clients can connect.
-    /// - Throws: ``ControlSocket/Refusal`` if the path is too long or cannot be used, or if a
-    ///   process already listens on it.
+    /// - Throws: `SocketRefusal` if the path is too long or cannot be used, or if a process already
+    ///   listens on it.
     package init(
         socket: ControlSocket,
         network: ControlNetwork? = nil,

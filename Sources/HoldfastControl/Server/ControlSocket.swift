@@ -20,9 +20,6 @@ package struct ControlSocket: Sendable, Hashable {
     /// terminator.
     package static let maximumPath = UnixAddress.maximumPath
 
-    /// The reason why a path cannot be used.
-    package typealias Refusal = SocketRefusal
-
     /// Creates a reference to the socket at a path.
     package init(path: String) { self.path = path }
 

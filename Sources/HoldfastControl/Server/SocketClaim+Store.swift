@@ -11,8 +11,8 @@ import LocalSockets
 extension SocketClaim {
     /// Claims the path of a control socket.
     ///
-    /// - Throws: ``ControlSocket/Refusal``
-    convenience init(_ socket: ControlSocket) throws(ControlSocket.Refusal) { try self.init(socket.location) }
+    /// - Throws: `SocketRefusal`
+    convenience init(_ socket: ControlSocket) throws(SocketRefusal) { try self.init(socket.location) }
 
     /// The control socket.
     var socket: ControlSocket { ControlSocket(path: location.path) }

@@ -1,4 +1,4 @@
-import HTTPCacheSemantics
+package import HTTPCacheSemantics
 
 #if canImport(Glibc)
     import Glibc
@@ -21,12 +21,6 @@ package struct SocketActivation: Sendable, Hashable {
         package let name: String
     }
 
-    /// The reason why an environment variable or a descriptor was rejected.
-    package struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-        /// A message with the variable, its value, and the next step.
-        package let description: String
-    }
-
     /// The number of the first descriptor.
     package static let firstDescriptor: CInt = 3
     /// The name that a socket for the control plane would have.
@@ -41,14 +35,14 @@ package struct SocketActivation: Sendable, Hashable {
     /// - Parameters:
     ///   - process: the ID of this process. Sockets for another process are ignored.
     ///   - limit: the maximum number of sockets.
-    /// - Throws: ``Refusal``
-    package init(environment: [String: String], process: Int32, limit: Int) throws(Refusal) {
-        func number(_ name: String, _ expected: String, _ range: ClosedRange<Int>) throws(Refusal) -> Int? {
+    /// - Throws: `InvalidSetting`
+    package init(environment: [String: String], process: Int32, limit: Int) throws(InvalidSetting) {
+        func number(_ name: String, _ expected: String, _ range: ClosedRange<Int>) throws(InvalidSetting) -> Int? {
             guard let text = environment[name], !text.isEmpty else { return nil }
             guard text.utf8.allSatisfy(\.isDigit), let number = Int(text), range.contains(number)
             else {
-                throw Refusal(
-                    description: "'\(name)' must be \(expected), not '\(ControlProblem.shown(text))'. "
+                throw InvalidSetting(
+                    "'\(name)' must be \(expected), not '\(ControlProblem.shown(text))'. "
                         + "Do not set the variable yourself; the service manager sets it."
                 )
             }
@@ -66,8 +60,8 @@ package struct SocketActivation: Sendable, Hashable {
         if let text = environment["LISTEN_FDNAMES"], !text.isEmpty {
             names = text.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
             guard names.count == count else {
-                throw Refusal(
-                    description: "'LISTEN_FDNAMES' has \(names.count) names, but 'LISTEN_FDS' is '\(count)'. "
+                throw InvalidSetting(
+                    "'LISTEN_FDNAMES' has \(names.count) names, but 'LISTEN_FDS' is '\(count)'. "
                         + "Do not set the variables yourself; the service manager sets them."
                 )
             }
@@ -77,8 +71,8 @@ package struct SocketActivation: Sendable, Hashable {
         }
         // Reject a socket for the control plane, because the gateway would serve clients on it.
         guard !sockets.contains(where: { $0.name == Self.controlName }) else {
-            throw Refusal(
-                description: "A socket of the service manager has the name '\(Self.controlName)'. "
+            throw InvalidSetting(
+                "A socket of the service manager has the name '\(Self.controlName)'. "
                     + "The control plane creates its own socket ('control.socket'). Remove this one from the socket unit."
             )
         }
@@ -88,13 +82,13 @@ package struct SocketActivation: Sendable, Hashable {
     /// variables.
     ///
     /// Call this function before other threads read the environment.
-    /// - Throws: ``Refusal`` if a descriptor is not open.
-    package func take() throws(Refusal) {
+    /// - Throws: `InvalidSetting` if a descriptor is not open.
+    package func take() throws(InvalidSetting) {
         for variable in Self.variables { unsetenv(variable) }
         for socket in sockets {
             guard fcntl(socket.descriptor, F_SETFD, FD_CLOEXEC) == 0 else {
-                throw Refusal(
-                    description: "'LISTEN_FDS' is '\(sockets.count)', but descriptor \(socket.descriptor) is not open. "
+                throw InvalidSetting(
+                    "'LISTEN_FDS' is '\(sockets.count)', but descriptor \(socket.descriptor) is not open. "
                         + "Do not set the variable yourself; the service manager sets it."
                 )
             }

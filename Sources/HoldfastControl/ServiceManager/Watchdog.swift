@@ -1,4 +1,4 @@
-import HTTPCacheSemantics
+package import HTTPCacheSemantics
 package import Logging
 
 /// Sends keep-alive messages to a service manager that restarts a silent service, as with systemd's
@@ -7,12 +7,6 @@ package import Logging
 /// Keep-alive messages are sent only while every event loop responds, so a gateway that hangs is
 /// restarted. The watchdog runs as a task, so it also stops sending if the process's tasks hang.
 package struct Watchdog: Sendable {
-    /// The reason why an environment variable was rejected.
-    package struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-        /// A message with the variable, its value, and the next step.
-        package let description: String
-    }
-
     /// The time after which the manager restarts the process.
     let limit: Duration
 
@@ -20,20 +14,20 @@ package struct Watchdog: Sendable {
     ///
     /// - Parameter process: the ID of this process.
     /// - Returns: `nil` if the manager does not watch this process.
-    /// - Throws: ``Refusal``
-    package init?(environment: [String: String], process: Int32) throws(Refusal) {
+    /// - Throws: `InvalidSetting`
+    package init?(environment: [String: String], process: Int32) throws(InvalidSetting) {
         guard let text = environment["WATCHDOG_USEC"], !text.isEmpty else { return nil }
         guard let microseconds = Self.number(text, upTo: .max) else {
-            throw Refusal(
-                description: "'WATCHDOG_USEC' must be a number of microseconds from 1 to \(Int64.max), "
+            throw InvalidSetting(
+                "'WATCHDOG_USEC' must be a number of microseconds from 1 to \(Int64.max), "
                     + "not '\(ControlProblem.shown(text))'. "
                     + "No keep-alives are sent. Set 'WatchdogSec=' in the unit."
             )
         }
         if let text = environment["WATCHDOG_PID"], !text.isEmpty {
             guard let watched = Self.number(text, upTo: Int64(Int32.max)) else {
-                throw Refusal(
-                    description: "'WATCHDOG_PID' must be a process ID, not '\(ControlProblem.shown(text))'. "
+                throw InvalidSetting(
+                    "'WATCHDOG_PID' must be a process ID, not '\(ControlProblem.shown(text))'. "
                         + "No keep-alives are sent. Do not set the variable yourself; the service manager sets it."
                 )
             }

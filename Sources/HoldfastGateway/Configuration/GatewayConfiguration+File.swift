@@ -104,30 +104,32 @@ extension GatewayRoutes {
             )
         }
         let made = routes.enumerated().compactMap { index, route -> GatewayRoute? in
+            var setting: String? = "origin"
             do {
+                let origin = try GatewayOrigin(route.origin)
+                setting = nil
                 var made = try GatewayRoute(
                     name: route.name,
                     host: route.host,
                     path: route.path,
-                    origin: GatewayOrigin(route.origin),
+                    origin: origin,
                     preservesHost: route.preservesHost
                 )
                 if let handling = route.unknownFields { made.unknownFields = handling }
                 made.upgrades = route.upgrades
                 made.rewriting = route.rewriting
                 return made
-            } catch let refusal as GatewayOrigin.Refusal {
-                report(index, "origin", refusal.description)
             } catch {
-                report(index, nil, "\(error)")
+                report(index, setting, "\(error)")
+                return nil
             }
-            return nil
         }
         guard findings.isEmpty else { throw ConfigurationError(findings) }
         do {
             try self.init(made)
-        } catch let refusal as GatewayRoutes.Refusal {
-            report(refusal.route, refusal.route == nil ? "routes" : nil, refusal.description)
+        } catch {
+            let conflict = error as? Conflict
+            report(conflict?.route, conflict == nil ? "routes" : nil, "\(error)")
             throw ConfigurationError(findings)
         }
     }

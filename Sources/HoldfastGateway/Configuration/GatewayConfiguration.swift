@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 public import HoldfastConfiguration
 
 /// A gateway's settings. All except the listeners can change while it runs. All except the routes
@@ -138,12 +139,6 @@ public struct GatewayConfiguration: Sendable {
 
 /// The listeners.
 extension GatewayConfiguration {
-    /// The error if a gateway cannot listen with its settings.
-    public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-        /// A sentence that states the expected value.
-        public let description: String
-    }
-
     /// The host to listen on: a name or an IP address; empty if no listener has an address.
     public var host: String {
         get { address?.host ?? "" }
@@ -181,13 +176,11 @@ extension GatewayConfiguration {
 
     /// Checks that the number of listeners is valid.
     ///
-    /// - Throws: ``Refusal``
-    func checkListeners() throws(Refusal) {
-        guard !listeners.isEmpty else { throw Refusal(description: "The gateway has no listener. Name at least one.") }
+    /// - Throws: `InvalidSetting`
+    func checkListeners() throws(InvalidSetting) {
+        guard !listeners.isEmpty else { throw InvalidSetting("The gateway has no listener. Name at least one.") }
         guard listeners.count <= GatewayListener.limit else {
-            throw Refusal(
-                description: "The gateway has \(listeners.count) listeners. The limit is \(GatewayListener.limit)."
-            )
+            throw InvalidSetting("The gateway has \(listeners.count) listeners. The limit is \(GatewayListener.limit).")
         }
     }
 }

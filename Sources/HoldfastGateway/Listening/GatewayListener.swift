@@ -1,3 +1,4 @@
+package import HTTPCacheSemantics
 public import HoldfastConfiguration
 import LocalSockets
 import NIOCore
@@ -121,29 +122,23 @@ extension Array<GatewayListener> {
 }
 
 extension GatewayListener {
-    /// The error if a service manager's sockets cannot be served.
-    public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-        /// A sentence that names the socket and the next step.
-        public let description: String
-    }
-
     /// Creates listeners for a service manager's sockets. Each gets the TLS settings and the
     /// protocols of the configured listener with the same address.
     ///
     /// - Parameter configured: the listeners that the sockets replace.
-    /// - Throws: ``Refusal`` if any configured listener has TLS or the PROXY protocol, and a socket
-    ///   matches no configured address. Such a socket would be served without them by mistake.
+    /// - Throws: `InvalidSetting` if any configured listener has TLS or the PROXY protocol, and a
+    ///   socket matches no configured address. Such a socket would be served without them by
+    ///   mistake.
     package static func inherited(
         _ sockets: [InheritedSocket],
         for configured: [GatewayListener]
-    ) throws(Refusal) -> [GatewayListener] {
+    ) throws(InvalidSetting) -> [GatewayListener] {
         var result: [GatewayListener] = []
         for socket in sockets {
             let same = configured.first { $0.place == socket.address }
             guard same != nil || configured.allSatisfy({ $0.tls == nil && !$0.expectsProxyHeader }) else {
-                throw Refusal(
-                    description:
-                        "The service manager passes a socket at '\(socket.address)', but 'listen' does not name that address, and other entries of 'listen' use TLS or the PROXY protocol. "
+                throw InvalidSetting(
+                    "The service manager passes a socket at '\(socket.address)', but 'listen' does not name that address, and other entries of 'listen' use TLS or the PROXY protocol. "
                         + "Add the address to 'listen', with or without 'tls' and 'proxy-protocol'."
                 )
             }

@@ -1,3 +1,5 @@
+public import HTTPCacheSemantics
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -17,37 +19,28 @@ public struct InheritedSocket: Sendable, Hashable {
     /// The address that the socket listens on.
     public let address: ListenAddress
 
-    /// The error if a descriptor cannot be used.
-    public struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-        /// A sentence that names the descriptor and the expected kind.
-        public let description: String
-    }
-
     /// Creates a listener's socket from a descriptor.
     ///
-    /// - Throws: ``Refusal`` if the descriptor is not a stream socket that listens on an IP address
-    ///   or as a Unix socket.
-    public init(descriptor: CInt) throws(Refusal) {
+    /// - Throws: `InvalidSetting` if the descriptor is not a stream socket that listens on an IP
+    ///   address or as a Unix socket.
+    public init(descriptor: CInt) throws(InvalidSetting) {
         #if canImport(Glibc)
             let stream = CInt(SOCK_STREAM.rawValue)
         #else
             let stream = SOCK_STREAM
         #endif
         guard Self.option(SO_TYPE, of: descriptor) == stream else {
-            throw Refusal(
-                description: "Descriptor \(descriptor) is not a stream socket. Use 'ListenStream=' in the socket unit."
+            throw InvalidSetting(
+                "Descriptor \(descriptor) is not a stream socket. Use 'ListenStream=' in the socket unit."
             )
         }
         guard Self.option(SO_ACCEPTCONN, of: descriptor) ?? 0 != 0 else {
-            throw Refusal(
-                description:
-                    "The socket of descriptor \(descriptor) does not listen. Use 'Accept=no' in the socket unit."
+            throw InvalidSetting(
+                "The socket of descriptor \(descriptor) does not listen. Use 'Accept=no' in the socket unit."
             )
         }
         guard let address = ListenAddress(ofSocket: descriptor) else {
-            throw Refusal(
-                description: "The socket of descriptor \(descriptor) has neither an IP address nor a path."
-            )
+            throw InvalidSetting("The socket of descriptor \(descriptor) has neither an IP address nor a path.")
         }
         self.descriptor = descriptor
         self.address = address

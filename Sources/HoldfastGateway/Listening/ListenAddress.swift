@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// An address where a gateway listens: a host and a port, or a Unix socket.
 public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     /// A name, an IP address without brackets, or the path of a Unix socket.
@@ -12,27 +14,21 @@ public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     /// Whether a host is a path. No host name or IP address begins like a path.
     private static func isPath(_ host: some StringProtocol) -> Bool { host.hasPrefix("/") || host.hasPrefix("@") }
 
-    /// The error for a text that is not an address.
-    public struct Refusal: Error, Sendable, CustomStringConvertible {
-        /// A sentence that names the text and the expected form.
-        public let description: String
-    }
-
     /// Creates an address from a text.
     ///
     /// - Parameter text: `HOST:PORT`, with an IPv6 address in brackets.
-    /// - Throws: ``Refusal`` if the text is not an address.
+    /// - Throws: `InvalidSetting` if the text is not an address.
     public init(_ text: String) throws {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
-            throw Refusal(description: "'\(text)' is not 'HOST:PORT'. Port 0 selects a free port.")
+            throw InvalidSetting("'\(text)' is not 'HOST:PORT'. Port 0 selects a free port.")
         }
         var host = text[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
         guard !host.isEmpty else {
-            throw Refusal(description: "'\(text)' is not 'HOST:PORT'; '0.0.0.0:\(port)' listens on all addresses.")
+            throw InvalidSetting("'\(text)' is not 'HOST:PORT'; '0.0.0.0:\(port)' listens on all addresses.")
         }
         guard !Self.isPath(host) else {
-            throw Refusal(description: "'\(text)' is not 'HOST:PORT': a host cannot begin with '/' or '@'.")
+            throw InvalidSetting("'\(text)' is not 'HOST:PORT': a host cannot begin with '/' or '@'.")
         }
         self.host = String(host)
         self.port = Int(port)

@@ -31,17 +31,7 @@ struct ProxyHeader: Hashable {
     enum Reading: Hashable {
         case needsMore
         case header(ProxyHeader)
-        case refused(Refusal)
-    }
-
-    /// The reason why a connection's first bytes are rejected.
-    enum Refusal: Hashable {
-        /// The bytes are not a header.
-        case missing
-        case malformed
-        case tooLong
-        /// The header's checksum does not match.
-        case checksum
+        case refused(ProxyRefusal)
     }
 
     /// The client and the address that it connected to; `nil` if the proxy connects on its own
@@ -61,7 +51,7 @@ struct ProxyHeader: Hashable {
     ///
     /// - Parameter bytes: all bytes received so far.
     static func read(_ bytes: UnsafeRawBufferPointer) -> Reading {
-        do throws(Refusal) {
+        do throws(ProxyRefusal) {
             let header =
                 bytes.first == signature[0]
                 ? try begins(bytes, with: signature) ? try block(bytes) : nil
@@ -75,14 +65,14 @@ struct ProxyHeader: Hashable {
     /// Checks that the bytes begin with a text.
     ///
     /// - Returns: `false` if more bytes are needed.
-    private static func begins(_ bytes: UnsafeRawBufferPointer, with start: [UInt8]) throws(Refusal) -> Bool {
+    private static func begins(_ bytes: UnsafeRawBufferPointer, with start: [UInt8]) throws(ProxyRefusal) -> Bool {
         guard zip(bytes, start).allSatisfy({ $0 == $1 }) else { throw .missing }
         return bytes.count >= start.count
     }
 
     // MARK: Version 1
 
-    private static func line(_ bytes: UnsafeRawBufferPointer) throws(Refusal) -> ProxyHeader? {
+    private static func line(_ bytes: UnsafeRawBufferPointer) throws(ProxyRefusal) -> ProxyHeader? {
         let carriageReturn = UInt8(ascii: "\r")
         guard let end = bytes.prefix(lineLimit - 1).firstIndex(where: { !(0x20...0x7E).contains($0) }) else {
             guard bytes.count < lineLimit else { throw .tooLong }
@@ -125,7 +115,7 @@ struct ProxyHeader: Hashable {
 
     private static let headLength = 16
 
-    private static func block(_ bytes: UnsafeRawBufferPointer) throws(Refusal) -> ProxyHeader? {
+    private static func block(_ bytes: UnsafeRawBufferPointer) throws(ProxyRefusal) -> ProxyHeader? {
         guard bytes.count > 12 else { return nil }
         let (version, command) = (bytes[12] >> 4, bytes[12] & 0xF)
         guard version == 2, command <= 1 else { throw .malformed }
@@ -144,7 +134,7 @@ struct ProxyHeader: Hashable {
     /// Reads the addresses of a version 2 header.
     ///
     /// - Returns: the endpoints, and the offset of their end.
-    private static func addresses(_ whole: UnsafeRawBufferPointer) throws(Refusal) -> (Endpoints?, Int) {
+    private static func addresses(_ whole: UnsafeRawBufferPointer) throws(ProxyRefusal) -> (Endpoints?, Int) {
         let size: Int
         switch whole[13] {
         // TCP over IPv4, TCP over IPv6, and Unix sockets (stream or datagram), whose path does not
@@ -168,7 +158,7 @@ struct ProxyHeader: Hashable {
     }
 
     /// Skips the extensions (TLV), and verifies the checksum among them, if there is one.
-    private static func checkExtensions(_ whole: UnsafeRawBufferPointer, from start: Int) throws(Refusal) {
+    private static func checkExtensions(_ whole: UnsafeRawBufferPointer, from start: Int) throws(ProxyRefusal) {
         var place = start
         var checksum: Int?
         while place < whole.count {
@@ -204,5 +194,3 @@ struct ProxyHeader: Hashable {
         Int(bytes[place]) << 8 | Int(bytes[place + 1])
     }
 }
-
-extension ProxyHeader.Refusal: Error {}

@@ -69,7 +69,7 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard !isOver else { return context.fireChannelReadComplete() }
         switch received.withUnsafeReadableBytes({ ProxyHeader.read($0) }) {
         case .needsMore: context.read()
-        case .refused(let refusal): refuse(ProxyRefusal(refusal), context)
+        case .refused(let refusal): refuse(refusal, context)
         case .header(let header): complete(header, context)
         }
     }

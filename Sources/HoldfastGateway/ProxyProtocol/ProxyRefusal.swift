@@ -4,7 +4,7 @@ import Synchronization
 
 /// The reason why a connection to a PROXY protocol listener is closed: the label `reason` of
 /// `holdfast_proxy_protocol_refusals_total`.
-enum ProxyRefusal: String, CaseIterable {
+enum ProxyRefusal: String, Error, CaseIterable {
     /// The connection's peer is not in `clients.trusted`.
     case untrusted
     /// The connection's first bytes are not a header.
@@ -17,16 +17,6 @@ enum ProxyRefusal: String, CaseIterable {
     case timeout
     /// The peer closed the connection before the end of the header.
     case closed
-
-    init(_ refusal: ProxyHeader.Refusal) {
-        self =
-            switch refusal {
-            case .missing: .missing
-            case .malformed: .malformed
-            case .tooLong: .tooLong
-            case .checksum: .checksum
-            }
-    }
 
     var number: Int { Self.allCases.firstIndex(of: self) ?? 0 }
 }

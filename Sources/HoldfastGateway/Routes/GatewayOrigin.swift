@@ -14,29 +14,22 @@ public struct GatewayOrigin: Sendable, Hashable {
     /// trailing one.
     public let pathPrefix: String
 
-    /// The error for a text that is not an origin.
-    public struct Refusal: Error, Sendable, CustomStringConvertible {
-        /// A sentence that states the fault and the expected form.
-        public let description: String
-    }
-
     /// - Parameter url: an absolute `http` or `https` URL without query, user information, fragment
     ///   and dot segments. Its path is prepended to every request's path.
-    /// - Throws: ``Refusal`` if the text is not an origin.
+    /// - Throws: `InvalidSetting` if the text is not an origin.
     public init(_ url: String) throws {
         let target: TargetURI
         do {
             target = try TargetURI(url)
         } catch {
-            throw Refusal(description: "\(error)")
+            throw InvalidSetting("\(error)")
         }
         guard target.query == nil, !url.contains("#") else {
-            throw Refusal(description: "An origin cannot have a query or a fragment; '\(target.redacted)' has one.")
+            throw InvalidSetting("An origin cannot have a query or a fragment; '\(target.redacted)' has one.")
         }
         guard !PathNormalForm.hasDotSegment(target.path) else {
-            throw Refusal(
-                description:
-                    "An origin's path cannot have dot segments; '\(target.redacted)' has one. Write the resolved path."
+            throw InvalidSetting(
+                "An origin's path cannot have dot segments; '\(target.redacted)' has one. Write the resolved path."
             )
         }
         scheme = target.scheme

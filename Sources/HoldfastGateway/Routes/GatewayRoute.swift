@@ -49,12 +49,6 @@ public struct GatewayRoute: Sendable, Hashable {
     /// Whether targets stay as received, because the origin's path equals the route's.
     let keepsTargets: Bool
 
-    /// The error for an invalid host or path.
-    public struct Refusal: Error, Sendable, CustomStringConvertible {
-        /// A sentence that states the fault and the expected form.
-        public let description: String
-    }
-
     /// Creates a route. Without a host and a path, it matches all requests.
     ///
     /// - Parameters:
@@ -64,7 +58,7 @@ public struct GatewayRoute: Sendable, Hashable {
     ///   - path: the path. It begins with a slash, and is compared in normal form, up to a slash or
     ///     the end of the request's path. It contains neither dot segments nor path parameters
     ///     (`;`).
-    /// - Throws: ``Refusal`` if the host or the path is invalid.
+    /// - Throws: `InvalidSetting` if the host or the path is invalid.
     public init(
         name: String? = nil,
         host: String? = nil,
@@ -73,20 +67,15 @@ public struct GatewayRoute: Sendable, Hashable {
         preservesHost: Bool = false
     ) throws {
         guard let pattern = host.map({ HostPattern($0) }) ?? .any else {
-            throw Refusal(
-                description:
-                    "'\(host ?? "")' is not a host. Write a name or an address, with a port to match only that port, or '*.' before a name."
+            throw InvalidSetting(
+                "'\(host ?? "")' is not a host. Write a name or an address, with a port to match only that port, or '*.' before a name."
             )
         }
         guard path.hasPrefix("/"), path.utf8.allSatisfy({ $0.isVisible && !"?#".utf8.contains($0) }) else {
-            throw Refusal(
-                description: "'\(path)' is not a path. A path begins with a slash and has no query or spaces."
-            )
+            throw InvalidSetting("'\(path)' is not a path. A path begins with a slash and has no query or spaces.")
         }
         guard !PathNormalForm.hasDotSegment(path), !path.contains(";") else {
-            throw Refusal(
-                description: "'\(path)' has a dot segment or path parameters (';'), which routes cannot match."
-            )
+            throw InvalidSetting("'\(path)' has a dot segment or path parameters (';'), which routes cannot match.")
         }
         self.init(origin, preservesHost: preservesHost, name: name, host: host, pattern: pattern, path: path)
     }

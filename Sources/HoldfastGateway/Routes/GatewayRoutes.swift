@@ -31,10 +31,10 @@ public struct GatewayRoutes: Sendable {
     private let table: RouteTable
     private let endpoints: OriginTable
 
-    /// The error for routes that cannot be used together.
-    public struct Refusal: Error, Sendable, CustomStringConvertible {
-        /// The index of the unusable route, from 0; `nil` if there are no routes.
-        public let route: Int?
+    /// The error for a route that cannot be used with an earlier one.
+    public struct Conflict: Error, Sendable, CustomStringConvertible {
+        /// The index of the unusable route, from 0.
+        public let route: Int
         /// A sentence that states the fault and the next step.
         public let description: String
     }
@@ -66,18 +66,18 @@ public struct GatewayRoutes: Sendable {
 
     /// Creates routes that are tried in the given order.
     ///
-    /// - Throws: ``Refusal`` if there are no routes, or if a route's requests cannot be
-    ///   distinguished from those of an earlier route with another origin. This can happen only if
-    ///   the client's host is preserved, because only the host and the path then decide where a
+    /// - Throws: `InvalidSetting` if there are no routes; ``Conflict`` if a route's requests cannot
+    ///   be distinguished from those of an earlier route with another origin. This can happen only
+    ///   if the client's host is preserved, because only the host and the path then decide where a
     ///   request goes and which stored responses it uses.
     public init(_ routes: [GatewayRoute]) throws {
         guard !routes.isEmpty else {
-            throw Refusal(route: nil, description: "There is no route. Set an origin, or add at least one route.")
+            throw InvalidSetting("There is no route. Set an origin, or add at least one route.")
         }
         self.init(unchecked: routes)
         guard let (index, other) = endpoints.shadowed else { return }
         let names = "\(Self.name(routes[index], index)) and \(Self.name(routes[other], other))"
-        throw Refusal(
+        throw Conflict(
             route: index,
             description:
                 "\(names) send identical requests to '\(routes[index].endpoint)' and '\(routes[other].endpoint)'. "

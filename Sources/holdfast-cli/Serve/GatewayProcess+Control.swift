@@ -17,7 +17,7 @@ extension GatewayProcess {
     ///
     /// A port is always specified by the user, so it must work.
     ///
-    /// - Throws: `ControlSocket.Refusal`, `ControlNetwork.Refusal`, `ControlToken.Refusal`
+    /// - Throws: `SocketRefusal`, `InvalidSetting`
     static func makeControl(
         _ settings: ServeSettings,
         _ named: NamedSettings,
@@ -74,7 +74,7 @@ extension GatewayProcess {
             }
             if let tokens { purging.connect(to: server, tokens) }
             return server
-        } catch let refusal as ControlSocket.Refusal
+        } catch let refusal as SocketRefusal
             where settings.control == .standard && network == nil && metricsAddress == nil && !refusal.isInUse
         {
             logger.warning("Control plane is not available", metadata: ["control.error": "\(refusal)"])

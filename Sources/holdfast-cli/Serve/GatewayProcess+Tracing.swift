@@ -22,7 +22,7 @@ extension GatewayProcess {
                 logger.warning("Ignoring an OpenTelemetry variable", metadata: ["traces.variable": "\(warning)"])
             }
         } catch {
-            throw CommandFailure(error.description)
+            throw CommandFailure("\(error)")
         }
         let configuration = OriginTransport.Configuration(settings.file, routes: settings.gateway.routes)
         guard let tracing else {

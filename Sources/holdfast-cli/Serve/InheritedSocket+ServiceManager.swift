@@ -1,5 +1,6 @@
 import CommandLineSupport
 import Foundation
+import Holdfast
 import HoldfastControl
 import HoldfastGateway
 
@@ -27,8 +28,8 @@ extension InheritedSocket {
                     throw CommandFailure("A socket of the service manager\(name) cannot be used: \(error)")
                 }
             }
-        } catch let refusal as SocketActivation.Refusal {
-            throw CommandFailure(refusal.description)
+        } catch let invalid as InvalidSetting {
+            throw CommandFailure(invalid.description)
         }
     }
 }

@@ -5,11 +5,6 @@ import HoldfastGateway
 /// The settings outside a configuration file: from the command line or, if absent there, from the
 /// environment.
 struct NamedSettings: Sendable {
-    /// An invalid value. The description contains the value, its source, and the allowed values.
-    struct Refusal: Error, CustomStringConvertible {
-        let description: String
-    }
-
     let file: String?
     let origin: GatewayOrigin?
     /// The addresses; empty if none are given.
@@ -28,7 +23,7 @@ struct NamedSettings: Sendable {
     /// Used if neither `store` nor the file specifies a store.
     let defaultStore: DefaultStore
 
-    /// - Throws: ``Refusal``
+    /// - Throws: `InvalidSetting`
     init(_ arguments: Serve, environment: [String: String]) throws {
         func text(_ flag: String?, _ variable: ServeVariable) -> (text: String, place: String)? {
             if let flag { return (flag, "'--\(variable)'") }
@@ -43,7 +38,7 @@ struct NamedSettings: Sendable {
             do {
                 return try GatewayOrigin(text)
             } catch {
-                throw Refusal(description: "\(place) must be an absolute http or https URL: \(error)")
+                throw InvalidSetting("\(place) must be an absolute http or https URL: \(error)")
             }
         }
         listen = try Self.addresses(arguments.listen, ServeVariable.listen.value(in: environment))
@@ -54,7 +49,7 @@ struct NamedSettings: Sendable {
             try text(flag, variable).map { text, place in
                 guard let word = Word(rawValue: text) else {
                     let known = Word.allCases.map(\.rawValue).joined(separator: ", ")
-                    throw Refusal(description: "\(place) must be one of \(known), not '\(text)'.")
+                    throw InvalidSetting("\(place) must be one of \(known), not '\(text)'.")
                 }
                 return word
             }
@@ -65,13 +60,13 @@ struct NamedSettings: Sendable {
         mode = try text(arguments.mode?.rawValue, .mode).map { text, place in
             guard let mode = Serve.Mode(rawValue: text) else {
                 let known = Serve.Mode.allCases.map(\.rawValue).joined(separator: ", ")
-                throw Refusal(description: "\(place) must be one of \(known), not '\(text)'.")
+                throw InvalidSetting("\(place) must be one of \(known), not '\(text)'.")
             }
             return mode.offlineMode
         }
         threads = try text(arguments.threads, .threads).map { text, place in
             guard let number = Int(text), (1...1024).contains(number) else {
-                throw Refusal(description: "\(place) must be a number from 1 to 1024, not '\(text)'.")
+                throw InvalidSetting("\(place) must be a number from 1 to 1024, not '\(text)'.")
             }
             return number
         }
@@ -82,15 +77,13 @@ struct NamedSettings: Sendable {
         let texts = isFlag ? flags : variable.map { $0.split(separator: ",").map { $0.filter { $0 != " " } } } ?? []
         let place = isFlag ? "'--\(ServeVariable.listen)'" : "'\(ServeVariable.listen.rawValue)' in the environment"
         guard texts.count <= GatewayListener.limit else {
-            throw Refusal(
-                description: "\(place) sets \(texts.count) listeners. The limit is \(GatewayListener.limit)."
-            )
+            throw InvalidSetting("\(place) sets \(texts.count) listeners. The limit is \(GatewayListener.limit).")
         }
         return try texts.map { text in
             do {
                 return try ListenAddress(text)
             } catch {
-                throw Refusal(description: "\(place) must be 'HOST:PORT': \(error)")
+                throw InvalidSetting("\(place) must be 'HOST:PORT': \(error)")
             }
         }
     }

@@ -172,8 +172,8 @@ struct Serve: AsyncParsableCommand {
         let environment = ProcessInfo.processInfo.environment
         do {
             _ = try NamedSettings(self, environment: [:])
-        } catch let refusal as NamedSettings.Refusal {
-            throw ValidationError(refusal.description)
+        } catch let invalid as InvalidSetting {
+            throw ValidationError(invalid.description)
         }
         func isNamed(_ flag: String?, _ variable: ServeVariable) -> Bool {
             flag != nil || variable.value(in: environment) != nil
@@ -192,8 +192,8 @@ struct Serve: AsyncParsableCommand {
         let named: NamedSettings
         do {
             named = try NamedSettings(self, environment: ProcessInfo.processInfo.environment)
-        } catch let refusal as NamedSettings.Refusal {
-            throw CommandFailure(refusal.description)
+        } catch let invalid as InvalidSetting {
+            throw CommandFailure(invalid.description)
         }
         let inherited = try InheritedSocket.fromServiceManager()
         let settings = try ConfigurationFile.reporting { try ServeSettings(named) }

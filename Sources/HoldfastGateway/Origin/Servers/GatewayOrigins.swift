@@ -13,7 +13,7 @@ public struct GatewayOrigins: Sendable {
 
     /// - Parameters:
     ///   - previous: the settings in use. Unchanged settings are reused.
-    /// - Throws: ``OriginTransport/FileFailure`` or ``GatewayOrigin/Refusal``
+    /// - Throws: ``OriginTransport/FileFailure`` or `InvalidSetting`
     init(_ configuration: OriginTransport.Configuration, since previous: GatewayOrigins? = nil) throws {
         times = OriginTimes(configuration)
         var members: [String: Configuration.Origin] = [:]
