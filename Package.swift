@@ -262,7 +262,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "store-worker",
-            dependencies: ["FaultShim", "FaultWorkload", "OfflineStore", "Holdfast"],
+            dependencies: ["FaultShim", "FaultWorkload", "HTTPCache", "OfflineStore", "Holdfast"],
             path: "Tests/StoreWorker"
         ),
         // The client's side of HTTP/2, for tests that are not about frames.

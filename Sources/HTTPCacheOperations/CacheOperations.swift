@@ -237,11 +237,8 @@ package struct EngineOperations: CacheOperations {
     /// Returns the store's condition.
     package func storeCondition() async -> StoreCondition { await store.storeCondition() }
 
-    /// Returns the store's summary.
-    package func summary() async throws -> StoreSummary { try await store.summary() }
-
-    /// Returns the store's measures.
-    package func measures() async throws -> StoreMeasures { try await store.measures() }
+    /// Returns the store's numbers.
+    package func statistics() async throws -> StoreStatistics { try await store.statistics() }
 
     /// The number of bytes that the store has yet to write.
     package var pendingWriteBytes: Int { store.pendingWriteBytes }

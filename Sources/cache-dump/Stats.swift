@@ -1,4 +1,5 @@
 import ArgumentParser
+import HTTPCache
 import OfflineStore
 
 /// `cache-dump stats STORE`.

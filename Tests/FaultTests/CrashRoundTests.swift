@@ -1,4 +1,5 @@
 import FaultWorkload
+import HTTPCache
 import OfflineStore
 import TestSupport
 import Testing

@@ -142,6 +142,22 @@ import Yams
         try JSONMembers(json: try request("/v1/reload", "POST"), example: "{}").end(known: [])
     }
 
+    @Test func statusShowsTheNumbersOfTheStatistics() throws {
+        var statistics = StoreStatistics()
+        (statistics.responses, statistics.objects, statistics.storedBytes) = (1, 2, 3)
+        (statistics.databaseBytes, statistics.freeBytes, statistics.logBytes) = (9, 7, 2)
+        (statistics.budget, statistics.expired, statistics.usableStale) = (5, 6, 7)
+        (statistics.invalidated, statistics.damagedEntries, statistics.pinned) = (8, 9, 10)
+        (statistics.evictedEntries, statistics.residentBytes, statistics.isReadOnly) = (11, 12, true)
+        let json = try ControlResponder.encoder.encode(StatusReport.Store(statistics))
+        #expect(
+            String(decoding: json, as: UTF8.self) == """
+                {"budget":5,"damaged":9,"evicted":11,"expired":6,"invalidated":8,"objects":2,"pinned":10,\
+                "readOnly":true,"residentBytes":12,"responses":1,"storedBytes":3,"usableStale":7,"usedBytes":4}
+                """
+        )
+    }
+
     @Test func responsesOfExamplesAreThoseOfTheTypes() throws {
         try decodes(PurgeResult.self, "/v1/purges", "POST")
         try decodes(PinResult.self, "/v1/pins", "POST")

@@ -71,13 +71,13 @@ import Testing
         _ = try await store.invalidate([.tag("gone")], keepingForOffline: true)
         _ = try await store.setPinned(true, [.target(try TargetURI("https://api.example/fresh-0"))])
         try await store.settle()
-        let measures = try await store.measures()
-        #expect(measures.summary.responses == 11)
-        #expect(measures.fresh == 5 && measures.stale == 3 && measures.summary.invalidated == 1)
-        #expect(measures.summary.expired == 6)
-        #expect(measures.databaseBytes > 0 && measures.logBytes >= 0 && measures.freeBytes >= 0)
-        #expect(measures.summary.usedBytes == measures.databaseBytes - measures.freeBytes + measures.logBytes)
-        #expect(measures.memoryBudget > 0 && measures.summary.residentBytes <= measures.memoryBudget)
+        let statistics = try await store.statistics()
+        #expect(statistics.responses == 11)
+        #expect(statistics.fresh == 5 && statistics.stale == 3 && statistics.invalidated == 1)
+        #expect(statistics.expired == 6)
+        #expect(statistics.databaseBytes > 0 && statistics.logBytes >= 0 && statistics.freeBytes >= 0)
+        #expect(statistics.usedBytes == statistics.databaseBytes - statistics.freeBytes + statistics.logBytes)
+        #expect(statistics.memoryBudget > 0 && statistics.residentBytes <= statistics.memoryBudget)
         #expect(store.pendingWriteBytes == 0)
         try await store.close()
     }
@@ -95,7 +95,7 @@ import Testing
             let tags = number == 0 ? ["news"] : ["other"]
             try await store.store(draft(key, at: clock.now(), tags: tags), [pattern(length)])
         }
-        let uses = try await store.measures().quotas
+        let uses = try await store.statistics().quotas
         let limits = [
             "each-origin": 3 << 20, "origin:https://a.example": 2 << 20, "tag:news": 1 << 20, "tag:unused": 1000,
         ]

@@ -1,5 +1,6 @@
 import FaultShim
 import FaultWorkload
+import HTTPCache
 import OfflineStore
 
 #if canImport(Glibc)

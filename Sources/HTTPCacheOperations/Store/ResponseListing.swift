@@ -20,15 +20,10 @@ package enum EntryState: String, Sendable, Hashable, CaseIterable, Codable {
 
 /// Lists a store's content for operators.
 package protocol StoreListing: Sendable {
-    /// Returns the store's current summary. It may read an index of all entries.
+    /// Returns the store's current numbers. It may read an index of all entries.
     ///
     /// - Throws: the store's error if it cannot be read.
-    func summary() async throws -> StoreSummary
-
-    /// Returns the current values for metrics. It may read an index of all entries.
-    ///
-    /// - Throws: the store's error if it cannot be read.
-    func measures() async throws -> StoreMeasures
+    func statistics() async throws -> StoreStatistics
 
     /// The number of bytes waiting to be written.
     var pendingWriteBytes: Int { get }

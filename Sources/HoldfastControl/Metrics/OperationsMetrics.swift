@@ -164,11 +164,10 @@ final class OperationsMetrics: MetricsCollector {
             .integer(Int64(operations.pendingWriteBytes))
         )
         guard let reading = await store.reading() else { return [pending] }
-        let measures = reading.measures
+        let statistics = reading.statistics
         let age = max(0, clock.now().milliseconds(since: reading.at))
-        let summary = measures.summary
         func quota(_ name: String, _ help: String, _ bytes: (QuotaUse) -> Int64) -> MetricFamily {
-            labelled(name, help, by: "quota", measures.quotas.map { ($0.quota, bytes($0)) })
+            labelled(name, help, by: "quota", statistics.quotas.map { ($0.quota, bytes($0)) })
         }
         return [
             pending,
@@ -177,36 +176,36 @@ final class OperationsMetrics: MetricsCollector {
                 "Bytes of entries, of the database and its write-ahead log, and of free space in the database.",
                 by: "kind",
                 [
-                    ("entries", summary.storedBytes), ("database", measures.databaseBytes),
-                    ("log", measures.logBytes), ("free", measures.freeBytes),
+                    ("entries", statistics.storedBytes), ("database", statistics.databaseBytes),
+                    ("log", statistics.logBytes), ("free", statistics.freeBytes),
                 ]
             ),
-            one("holdfast_store_budget_bytes", "Maximum size of the store in bytes.", .integer(summary.budget)),
-            one("holdfast_store_responses", "Stored responses.", .integer(Int64(summary.responses))),
-            states(measures),
+            one("holdfast_store_budget_bytes", "Maximum size of the store in bytes.", .integer(statistics.budget)),
+            one("holdfast_store_responses", "Stored responses.", .integer(Int64(statistics.responses))),
+            states(statistics),
             one(
                 "holdfast_store_evictions_total",
                 "Entries evicted.",
                 as: .counter,
-                .integer(Int64(summary.evicted))
+                .integer(Int64(statistics.evictedEntries))
             ),
             one(
                 "holdfast_store_evicted_bytes_total",
                 "Bytes of evicted entries.",
                 as: .counter,
-                .integer(measures.evictedBytes)
+                .integer(statistics.evictedBytes)
             ),
             one(
                 "holdfast_store_damaged_reads_total",
                 "Store reads that found damaged bytes.",
                 as: .counter,
-                .integer(Int64(measures.damagedReads))
+                .integer(Int64(statistics.damagedReads))
             ),
-            one("holdfast_memory_bytes", "Approximate bytes of entries in memory.", .integer(summary.residentBytes)),
+            one("holdfast_memory_bytes", "Approximate bytes of entries in memory.", .integer(statistics.residentBytes)),
             one(
                 "holdfast_memory_budget_bytes",
                 "Maximum bytes of entries in memory.",
-                .integer(measures.memoryBudget)
+                .integer(statistics.memoryBudget)
             ),
             quota("holdfast_quota_bytes", "Bytes of responses that count toward a quota.") { $0.bytes },
             quota("holdfast_quota_limit_bytes", "Maximum bytes of responses that count toward a quota.") { $0.limit },
@@ -218,16 +217,15 @@ final class OperationsMetrics: MetricsCollector {
         ]
     }
 
-    private func states(_ measures: StoreMeasures) -> MetricFamily {
-        let summary = measures.summary
-        return labelled(
+    private func states(_ statistics: StoreStatistics) -> MetricFamily {
+        labelled(
             "holdfast_store_entries",
             "Entries by state. Pinned and damaged entries are also counted in another state.",
             by: "state",
             [
-                ("fresh", Int64(measures.fresh)), ("stale", Int64(measures.stale)),
-                ("invalidated", Int64(summary.invalidated)), ("damaged", Int64(summary.damaged)),
-                ("pinned", Int64(summary.pinned)),
+                ("fresh", Int64(statistics.fresh)), ("stale", Int64(statistics.stale)),
+                ("invalidated", Int64(statistics.invalidated)), ("damaged", Int64(statistics.damagedEntries)),
+                ("pinned", Int64(statistics.pinned)),
             ]
         )
     }

@@ -24,7 +24,7 @@ extension ControlResponder {
     /// Returns the gateway's state at a glance.
     func overview() async -> OverviewReport {
         let condition = await operations.storeCondition()
-        let measures = await store.readingForPage()
+        let reading = await store.readingForPage()
         let past = await recorder.past()
         let outage = OverviewReport.Outage(past.outages)
         let status = StatusReport(
@@ -33,12 +33,12 @@ extension ControlResponder {
             phase(),
             listening(),
             condition,
-            measures?.measures.summary,
+            reading?.statistics,
             await operations.sharing?.fleet(),
             outage: outage,
             at: past.reading.at
         )
-        return OverviewReport(status, operations.origins, condition, measures, past, page.control)
+        return OverviewReport(status, operations.origins, condition, reading, past, page.control)
     }
 
     /// Handles `GET /v1/history`.

@@ -116,10 +116,10 @@ struct OverviewReport: Sendable, Hashable, Codable {
         init(_ condition: StoreCondition, _ reading: StoreWatch.Reading?) {
             self.condition = condition.word
             guard let reading else { return }
-            let summary = reading.measures.summary
-            (bytes, budget, responses) = (summary.usedBytes, summary.budget, summary.responses)
-            (pinned, damaged, evicted) = (summary.pinned, summary.damaged, summary.evicted)
-            stale = summary.usableStale
+            let counted = reading.statistics
+            (bytes, budget, responses) = (counted.usedBytes, counted.budget, counted.responses)
+            (pinned, damaged, evicted) = (counted.pinned, counted.damagedEntries, counted.evictedEntries)
+            stale = counted.usableStale
             countedAt = EndTime.text(reading.at)
         }
     }
@@ -177,12 +177,12 @@ struct OverviewReport: Sendable, Hashable, Codable {
     ///
     /// - Parameters:
     ///   - status: the same state in more detail.
-    ///   - measures: the store's statistics; `nil` if they cannot be read.
+    ///   - reading: the store's statistics; `nil` if they cannot be read.
     init(
         _ status: StatusReport,
         _ conditions: [OriginCondition],
         _ condition: StoreCondition,
-        _ measures: StoreWatch.Reading?,
+        _ reading: StoreWatch.Reading?,
         _ past: TrafficRecorder.Past,
         _ control: Control
     ) {
@@ -211,10 +211,10 @@ struct OverviewReport: Sendable, Hashable, Codable {
         recent = past.recent.map(Traffic.init)
         hour = past.hour.map(Traffic.init)
         offlineAnswerable = past.hour.flatMap(Answerable.init)
-        store = Store(condition, measures)
+        store = Store(condition, reading)
         memory = Memory(
-            bytes: measures?.measures.summary.residentBytes,
-            budget: measures?.measures.memoryBudget,
+            bytes: reading?.statistics.residentBytes,
+            budget: reading?.statistics.memoryBudget,
             processBytes: past.reading.gauges.processBytes
         )
         (connections, activeRequests) = (past.reading.gauges.connections, past.reading.gauges.activeRequests)

@@ -7,7 +7,7 @@ import Synchronization
 final class StoreWatch: Sendable {
     /// The statistics, and the time when they were counted.
     struct Reading: Sendable {
-        var measures: StoreMeasures
+        var statistics: StoreStatistics
         var at: Timestamp
         /// The duration of the count.
         var cost: Duration
@@ -49,8 +49,8 @@ final class StoreWatch: Sendable {
         let now = clock.now()
         if let known, now >= known.at, now.milliseconds(since: known.at) < age { return known }
         let start = ContinuousClock.now
-        guard let measures = try? await operations.measures() else { return nil }
-        let reading = Reading(measures: measures, at: now, cost: ContinuousClock.now - start)
+        guard let statistics = try? await operations.statistics() else { return nil }
+        let reading = Reading(statistics: statistics, at: now, cost: ContinuousClock.now - start)
         latest.withLock { $0 = reading }
         return reading
     }

@@ -97,7 +97,7 @@ final class TrafficRecorder: Service {
         guard isDue else { return }
         if measures { _ = await store.reading() }
         let reading = await read(at: now)
-        let storeBytes = store.known?.measures.summary.usedBytes
+        let storeBytes = store.known?.statistics.usedBytes
         state.withLock { state in
             state.sampledAt = now
             state.history.record(TrafficHistory.Point(at: now, totals: reading.totals, storeBytes: storeBytes))

@@ -13,7 +13,7 @@ extension ControlResponder {
     private func status(_ request: Request, _: ControlContext) async throws -> Response {
         try QueryMembers.none(in: request)
         let condition = await operations.storeCondition()
-        let store = try? await operations.summary()
+        let statistics = try? await operations.statistics()
         return try Self.response(
             .ok,
             StatusReport(
@@ -22,7 +22,7 @@ extension ControlResponder {
                 phase(),
                 listening(),
                 condition,
-                store,
+                statistics,
                 await operations.sharing?.fleet(),
                 at: clock.now()
             )

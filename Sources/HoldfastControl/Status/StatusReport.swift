@@ -41,6 +41,31 @@ package struct StatusReport: Sendable, Hashable, Codable {
         }
     }
 
+    /// The numbers of ``StoreStatistics`` that operators need most.
+    package struct Store: Sendable, Hashable, Codable {
+        package var responses: Int
+        package var objects: Int
+        package var storedBytes: Int64
+        package var usedBytes: Int64
+        package var budget: Int64
+        package var expired: Int
+        package var usableStale: Int
+        package var invalidated: Int
+        package var damaged: Int
+        package var pinned: Int
+        package var evicted: Int
+        package var residentBytes: Int64
+        package var readOnly: Bool
+
+        init(_ counted: StoreStatistics) {
+            (responses, objects, storedBytes) = (counted.responses, counted.objects, counted.storedBytes)
+            (usedBytes, budget, residentBytes) = (counted.usedBytes, counted.budget, counted.residentBytes)
+            (expired, usableStale, invalidated) = (counted.expired, counted.usableStale, counted.invalidated)
+            (damaged, pinned, evicted) = (counted.damagedEntries, counted.pinned, counted.evictedEntries)
+            readOnly = counted.isReadOnly
+        }
+    }
+
     /// The source of the configuration.
     package struct Configuration: Sendable, Hashable, Codable {
         /// The path of the configuration file; `nil` if there is none.
@@ -76,7 +101,7 @@ package struct StatusReport: Sendable, Hashable, Codable {
     /// The store's condition: `usable`, `readOnly`, `notWritable` or `unreadable`.
     package var storeCondition: String
     /// The store's statistics; `nil` if the store cannot be read.
-    package var store: StoreSummary?
+    package var store: Store?
     /// The sequence number of the last invalidation.
     package var invalidationSequence: Int64
     /// The state of the fleet; `nil` if the gateway does not share purges.
@@ -92,7 +117,7 @@ package struct StatusReport: Sendable, Hashable, Codable {
         _ phase: ServingPhase,
         _ listening: String?,
         _ condition: StoreCondition,
-        _ store: StoreSummary?,
+        _ statistics: StoreStatistics?,
         _ fleet: FleetState?,
         outage: OverviewReport.Outage? = nil,
         at now: Timestamp
@@ -113,7 +138,7 @@ package struct StatusReport: Sendable, Hashable, Codable {
             Unreachable(origin: $0.origin, since: $0.since.map(EndTime.text))
         }
         storeCondition = condition.word
-        self.store = store
+        store = statistics.map(Store.init)
         invalidationSequence = operations.invalidationSequence.number
         configuration = Configuration(
             file: settings.file,

@@ -1,3 +1,5 @@
+package import HTTPCache
+
 /// The result of examining a store: see ``CacheManager/verify(at:isFull:maximumFindings:)``.
 package struct StoreVerification: Sendable {
     /// A part of the store that is damaged, or that contradicts another part.

@@ -5,52 +5,8 @@ import HTTPTypes
 
 /// The store's content, for operators.
 extension CacheManager: StoreListing {
-    /// Returns the numbers of ``statistics()`` that operators need.
-    ///
-    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
-    @concurrent
-    package func summary() async throws -> StoreSummary { Self.summary(try await statistics()) }
-
-    /// Returns the numbers of ``statistics()`` that metrics need.
-    ///
-    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
-    @concurrent
-    package func measures() async throws -> StoreMeasures {
-        let statistics = try await statistics()
-        var measures = StoreMeasures()
-        measures.summary = Self.summary(statistics)
-        measures.databaseBytes = statistics.databaseBytes
-        measures.logBytes = statistics.logBytes
-        measures.freeBytes = statistics.freeBytes
-        measures.fresh = statistics.responses + statistics.objects - statistics.expired
-        measures.stale = statistics.stale
-        measures.evictedBytes = statistics.evictedBytes
-        measures.damagedReads = statistics.damagedReads
-        measures.memoryBudget = statistics.memoryBudget
-        measures.quotas = statistics.quotas
-        return measures
-    }
-
     /// The number of bytes that wait for the writer.
     package var pendingWriteBytes: Int { (try? core.database().writer?.pendingBytes) ?? 0 }
-
-    private static func summary(_ statistics: StoreStatistics) -> StoreSummary {
-        var summary = StoreSummary()
-        summary.responses = statistics.responses
-        summary.objects = statistics.objects
-        summary.storedBytes = statistics.storedBytes
-        summary.usedBytes = statistics.databaseBytes - statistics.freeBytes + statistics.logBytes
-        summary.budget = statistics.budget
-        summary.expired = statistics.expired
-        summary.usableStale = statistics.usableStale
-        summary.invalidated = statistics.invalidated
-        summary.damaged = statistics.damagedEntries
-        summary.pinned = statistics.pinned
-        summary.evicted = statistics.evictedEntries
-        summary.residentBytes = statistics.residentBytes
-        summary.readOnly = statistics.isReadOnly
-        return summary
-    }
 
     /// The maximum number of rows examined for one page.
     static let listingExamination = 10_000
