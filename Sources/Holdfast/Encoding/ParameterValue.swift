@@ -1,4 +1,8 @@
 /// The value of a parameter. Integers keep all of their digits.
+///
+/// It is not a ``JSONValue``, because its objects are ``Parameters``: they take any `Encodable`
+/// value, they fail only when the request is made, and their names follow the strategy of an
+/// encoder or decoder. The names in a `JSONValue` never change.
 public indirect enum ParameterValue: Sendable, Hashable {
     case null
     case boolean(Bool)
