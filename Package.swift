@@ -105,10 +105,12 @@ let package = Package(
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]),
 
         // The modules, by layers (docs/architecture.md). Each imports only modules above it.
+        // The platform's C library under one name.
+        .target(name: "LibC"),
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields]),
         .target(
             name: "HTTPCache",
-            dependencies: ["HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing]
+            dependencies: ["LibC", "HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing]
         ),
         // The operators' functions of a running engine and its store.
         .target(
@@ -132,23 +134,28 @@ let package = Package(
         .target(
             name: "OfflineStore",
             dependencies: [
-                "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMigrations", httpTypes,
+                "LibC", "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMigrations",
+                httpTypes,
                 nioCore, logging, metrics,
             ]
         ),
         .target(
             name: "HTTPClientTransport",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix, nioSSL,
+                "LibC", "HTTPCacheSemantics", "HTTPCache", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix,
+                nioSSL,
                 logging,
             ]
         ),
         .target(
             name: "HoldfastConfiguration",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams]
+            dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams]
         ),
         // A client of Redis, and the fleet log and values that are kept there.
-        .target(name: "RedisTier", dependencies: ["HTTPCache", "FleetTier", nioCore, nioPosix, nioSSL, crypto]),
+        .target(
+            name: "RedisTier",
+            dependencies: ["LibC", "HTTPCache", "FleetTier", nioCore, nioPosix, nioSSL, crypto]
+        ),
         .target(
             name: "HoldfastTracing",
             dependencies: [
@@ -156,13 +163,14 @@ let package = Package(
                 tracing,
             ]
         ),
-        .target(name: "HoldfastMetrics", dependencies: [coreMetrics]),
-        .target(name: "LocalSockets"),
+        .target(name: "HoldfastMetrics", dependencies: ["LibC", coreMetrics]),
+        .target(name: "LocalSockets", dependencies: ["LibC"]),
 
         .target(
             name: "HoldfastGateway",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastConfiguration", "HoldfastMetrics",
+                "LibC", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastConfiguration",
+                "HoldfastMetrics",
                 "HoldfastTracing", "LocalSockets", "CNGHTTP2", crypto, cryptoExtras, httpTypes, instrumentation,
                 nioCore, nioPosix, nioSSL, nioTLS, logging, serviceLifecycle, tracing,
             ]
@@ -170,7 +178,8 @@ let package = Package(
         .target(
             name: "HoldfastControl",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMetrics", "LocalSockets", httpTypes,
+                "LibC", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMetrics", "LocalSockets",
+                httpTypes,
                 nioCore, nioHTTP1, nioPosix, crypto, logging, hummingbird, hummingbirdCore, serviceLifecycle,
             ],
             resources: [.embedInCode("Page/Assets")]
@@ -178,13 +187,16 @@ let package = Package(
         .target(
             name: "Holdfast",
             dependencies: [
-                "CZlib", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore",
+                "LibC", "CZlib", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore",
                 "HTTPClientTransport", "HoldfastConfiguration", httpTypes, nioCore, nioPosix, crypto, logging,
             ]
         ),
 
         // No server links it.
-        .target(name: "OfflineStoreRecovery", dependencies: ["HTTPCacheSemantics", "HTTPCache", "OfflineStore"]),
+        .target(
+            name: "OfflineStoreRecovery",
+            dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", "OfflineStore"]
+        ),
         // For 'holdfast explain'. The engine does not import it.
         .target(name: "HTTPCacheExplaining", dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes]),
         // A client or a gateway joins a fleet with it.
@@ -198,16 +210,17 @@ let package = Package(
         .target(
             name: "HoldfastTesting",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "Holdfast", httpTypes, nioCore, nioPosix, logging,
+                "LibC", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "Holdfast", httpTypes, nioCore, nioPosix,
+                logging,
             ]
         ),
 
         // The programs: argument parsing and composition.
-        .target(name: "CommandLineSupport", dependencies: [argumentParser]),
+        .target(name: "CommandLineSupport", dependencies: ["LibC", argumentParser]),
         .executableTarget(
             name: "holdfast-cli",
             dependencies: [
-                "HTTPCacheOperations", "HTTPCacheExplaining", "OfflineStore", "HoldfastConfiguration",
+                "LibC", "HTTPCacheOperations", "HTTPCacheExplaining", "OfflineStore", "HoldfastConfiguration",
                 "HoldfastMetrics", "HoldfastTracing", "LocalSockets", "HoldfastGateway", "HoldfastControl", "Holdfast",
                 "FleetTier", "HoldfastFleet", "CommandLineSupport", argumentParser, asyncHTTPClient, crypto, logging,
                 nioCore, nioHTTP1, nioPosix, serviceLifecycle, unixSignals,

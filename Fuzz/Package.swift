@@ -59,10 +59,11 @@ let package = Package(
         // Links to the sources of the main package. 'OfflineStore' has only the folder 'Coding',
         // under the module's own name, so that both packages build the same functions.
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+        .target(name: "LibC", swiftSettings: settings),
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
         .target(
             name: "HTTPCache",
-            dependencies: ["HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing],
+            dependencies: ["LibC", "HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing],
             swiftSettings: settings
         ),
         .target(
@@ -72,13 +73,13 @@ let package = Package(
         ),
         .target(
             name: "HoldfastConfiguration",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams],
+            dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams],
             swiftSettings: settings
         ),
         .target(
             name: "HoldfastGateway",
             dependencies: [
-                "CNGHTTP2", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
+                "LibC", "CNGHTTP2", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
                 "HoldfastConfiguration",
                 "HoldfastMetrics", "HoldfastTracing", crypto, cryptoExtras, httpTypes, instrumentation, nioCore,
                 nioPosix,
@@ -94,8 +95,8 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .target(name: "HoldfastMetrics", dependencies: [coreMetrics], swiftSettings: settings),
-        .target(name: "LocalSockets", swiftSettings: settings),
+        .target(name: "HoldfastMetrics", dependencies: ["LibC", coreMetrics], swiftSettings: settings),
+        .target(name: "LocalSockets", dependencies: ["LibC"], swiftSettings: settings),
         .target(
             name: "FleetTier",
             dependencies: [
@@ -105,12 +106,12 @@ let package = Package(
         ),
         .target(
             name: "RedisTier",
-            dependencies: ["FleetTier", "HTTPCache", nioCore, nioPosix, nioSSL, crypto],
+            dependencies: ["LibC", "FleetTier", "HTTPCache", nioCore, nioPosix, nioSSL, crypto],
             swiftSettings: settings
         ),
         .target(
             name: "OfflineStore",
-            dependencies: ["HTTPCache", "HTTPCacheSemantics", httpTypes],
+            dependencies: ["LibC", "HTTPCache", "HTTPCacheSemantics", httpTypes],
             swiftSettings: settings
         ),
 

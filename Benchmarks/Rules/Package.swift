@@ -40,15 +40,16 @@ let package = Package(
     ],
     targets: [
         // Links to the sources of the main package.
+        .target(name: "LibC", swiftSettings: settings),
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
         .target(
             name: "HTTPCache",
-            dependencies: ["HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing],
+            dependencies: ["LibC", "HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing],
             swiftSettings: settings
         ),
         .target(
             name: "HoldfastConfiguration",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, yams],
+            dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", httpTypes, yams],
             swiftSettings: settings
         ),
 

@@ -40,10 +40,16 @@ let package = Package(
     targets: [
         // Links to the sources of the main package.
         .systemLibrary(name: "CSQLite"),
+        .target(name: "LibC", swiftSettings: settings),
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
         .target(
             name: "HTTPCache",
-            dependencies: ["HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing],
+            dependencies: ["LibC", "HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HTTPCacheOperations",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, crypto, logging],
             swiftSettings: settings
         ),
         .target(
@@ -55,7 +61,9 @@ let package = Package(
         .target(
             name: "OfflineStore",
             dependencies: [
-                "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HoldfastMigrations", httpTypes, nioCore, logging,
+                "LibC", "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMigrations",
+                httpTypes,
+                nioCore, logging, metrics,
             ],
             swiftSettings: settings
         ),

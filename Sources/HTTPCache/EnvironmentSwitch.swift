@@ -1,12 +1,5 @@
+import LibC
 package import Logging
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// A part of the program that an environment variable can turn off: `on` (the default) or `off`.
 ///

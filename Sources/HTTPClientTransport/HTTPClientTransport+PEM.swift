@@ -1,12 +1,5 @@
 import HTTPCache
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import LibC
 
 extension HTTPClientTransport {
     /// Certificates or a private key in PEM format (RFC 7468).

@@ -1,17 +1,10 @@
 import AsyncHTTPClient
 import HTTPCache
+import LibC
 import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 extension TransportError {
     /// Converts the client's error to the cache's terms. Most importantly, this determines whether

@@ -1,12 +1,5 @@
+package import LibC
 import Synchronization
-
-#if canImport(Glibc)
-    package import Glibc
-#elseif canImport(Musl)
-    package import Musl
-#else
-    package import Darwin
-#endif
 
 /// One process's exclusive claim to listen at a socket's path.
 ///

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import LibC
 
 /// The reason that a path cannot be used for a Unix socket.
 package struct SocketRefusal: Error, Sendable, Hashable, CustomStringConvertible {

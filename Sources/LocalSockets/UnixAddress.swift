@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    package import Glibc
-#elseif canImport(Musl)
-    package import Musl
-#else
-    package import Darwin
-#endif
+package import LibC
 
 /// The address of a Unix socket.
 package struct UnixAddress: Sendable {

@@ -1,12 +1,5 @@
+import LibC
 import OfflineStore
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// The pages of a database file with the changes in its write-ahead log, read without SQLite and
 /// without writing.

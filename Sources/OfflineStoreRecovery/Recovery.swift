@@ -1,12 +1,5 @@
+import LibC
 import OfflineStore
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// One recovery, from the paths to the new store.
 ///

@@ -1,13 +1,6 @@
+import LibC
 import NIOCore
 import NIOPosix
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// An error from the Redis client.
 ///

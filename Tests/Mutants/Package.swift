@@ -51,20 +51,23 @@ let requestLayer: [Target] = [
     .target(
         name: "HTTPClientTransport",
         dependencies: [
-            "HTTPCacheSemantics", "HTTPCache", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix, nioSSL, logging,
+            "LibC", "HTTPCacheSemantics", "HTTPCache", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix, nioSSL,
+            logging,
         ]
     ),
     .target(
         name: "Holdfast",
         dependencies: [
-            "CZlib", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore", "HTTPClientTransport",
+            "LibC", "CZlib", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore",
+            "HTTPClientTransport",
             "HoldfastConfiguration", httpTypes, nioCore, nioPosix, crypto, logging,
         ]
     ),
     .target(
         name: "HoldfastTesting",
         dependencies: [
-            "Holdfast", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", httpTypes, nioCore, nioPosix, logging,
+            "LibC", "Holdfast", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", httpTypes, nioCore, nioPosix,
+            logging,
         ]
     ),
     .target(
@@ -117,20 +120,25 @@ let package = Package(
         .target(
             name: "OfflineStore",
             dependencies: [
-                "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMigrations", httpTypes,
+                "LibC", "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMigrations",
+                httpTypes,
                 nioCore, logging, metrics,
             ]
         ),
-        .target(name: "OfflineStoreRecovery", dependencies: ["HTTPCacheSemantics", "HTTPCache", "OfflineStore"]),
+        .target(
+            name: "OfflineStoreRecovery",
+            dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", "OfflineStore"]
+        ),
         .target(
             name: "FaultWorkload",
             dependencies: ["CSQLite", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", httpTypes, nioCore, logging],
             path: "Tests/FaultWorkload"
         ),
+        .target(name: "LibC"),
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields]),
         .target(
             name: "HTTPCache",
-            dependencies: ["HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing]
+            dependencies: ["LibC", "HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing]
         ),
         .target(
             name: "HTTPCacheOperations",
@@ -160,7 +168,10 @@ let package = Package(
                 "HoldfastTesting", "TestSupport", httpTypes, nioCore, logging,
             ]
         ),
-        .target(name: "RedisTier", dependencies: ["FleetTier", "HTTPCache", nioCore, nioPosix, nioSSL, crypto]),
+        .target(
+            name: "RedisTier",
+            dependencies: ["LibC", "FleetTier", "HTTPCache", nioCore, nioPosix, nioSSL, crypto]
+        ),
         .testTarget(
             name: "RedisTierTests",
             dependencies: [
@@ -177,15 +188,15 @@ let package = Package(
         ),
         .target(
             name: "HoldfastTesting",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, logging],
+            dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, logging],
             // These need the request layer, which is not here.
             exclude: ["Client", "LocalizedErrors.swift", "Network/ScriptedTransport+Samples.swift"]
         ),
         .target(
             name: "HoldfastConfiguration",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams]
+            dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams]
         ),
-        .target(name: "LocalSockets"),
+        .target(name: "LocalSockets", dependencies: ["LibC"]),
         .target(
             name: "HoldfastTracing",
             dependencies: [
@@ -200,16 +211,17 @@ let package = Package(
         .target(
             name: "HoldfastGateway",
             dependencies: [
-                "CNGHTTP2", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
+                "LibC", "CNGHTTP2", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
                 "HoldfastConfiguration", "HoldfastMetrics", "HoldfastTracing", crypto, cryptoExtras, httpTypes,
                 instrumentation, nioCore, nioPosix, nioSSL, nioTLS, logging, serviceLifecycle, tracing,
             ]
         ),
-        .target(name: "HoldfastMetrics", dependencies: [coreMetrics]),
+        .target(name: "HoldfastMetrics", dependencies: ["LibC", coreMetrics]),
         .target(
             name: "HoldfastControl",
             dependencies: [
-                "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMetrics", httpTypes,
+                "LibC", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMetrics",
+                httpTypes,
                 nioCore, nioHTTP1, nioPosix, crypto, logging, hummingbird, hummingbirdCore, serviceLifecycle,
             ],
             resources: [.embedInCode("Page/Assets")]

@@ -1,12 +1,5 @@
+import LibC
 import NIOCore
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// A shortage of file descriptors: the process or the machine has reached its limit of open files.
 package enum DescriptorShortage {

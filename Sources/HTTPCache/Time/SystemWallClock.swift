@@ -1,12 +1,5 @@
 public import HTTPCacheSemantics
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import LibC
 
 /// The system's real-time clock.
 public struct SystemWallClock: WallClock {

@@ -1,12 +1,5 @@
+import LibC
 import NIOCore
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Searches for bytes in content that arrives in chunks, including matches that span chunks. It
 /// buffers fewer bytes than the length of the text that it searches for.

@@ -1,15 +1,8 @@
 import HTTPCache
 import HTTPCacheSemantics
+import LibC
 import NIOCore
 import NIOPosix
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// A file to send. Its length is determined when the request is built, and its bytes are read in
 /// blocks of 256 KiB while it is sent.

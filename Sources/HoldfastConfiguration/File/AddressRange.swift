@@ -1,12 +1,5 @@
 import HTTPCacheSemantics
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import LibC
 
 /// A range of IP addresses that begin with the same bits (`10.0.0.0/8`, `fd00::/8`), or one address
 /// (`192.0.2.7`). RFC 4632 §3.1, RFC 4291 §2.3

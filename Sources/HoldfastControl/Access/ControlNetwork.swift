@@ -1,14 +1,7 @@
 import HTTPCacheSemantics
+import LibC
 package import NIOCore
 import NIOPosix
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// A network address of the control plane, for clients with a token.
 package struct ControlNetwork: Sendable {

@@ -1,12 +1,5 @@
 package import HTTPCacheSemantics
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import LibC
 
 /// A file that contains a token. Only its owner may have access.
 package struct TokenFile: Sendable, Hashable {

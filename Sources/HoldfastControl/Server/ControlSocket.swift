@@ -1,12 +1,5 @@
+import LibC
 package import LocalSockets
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// The Unix socket of a control plane, identified by its path.
 package struct ControlSocket: Sendable, Hashable {

@@ -1,10 +1,5 @@
+import LibC
 import NIOCore
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// Identifies the user at the other end of a Unix socket, as the kernel reports it.
 enum PeerIdentity {

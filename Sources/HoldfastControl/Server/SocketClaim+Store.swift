@@ -1,12 +1,5 @@
+import LibC
 import LocalSockets
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 extension SocketClaim {
     /// Claims the path of a control socket.

@@ -1,12 +1,5 @@
 package import HTTPCacheSemantics
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import LibC
 
 /// The sockets that a service manager passes to this process, as in systemd's `sd_listen_fds(3)`.
 ///

@@ -1,12 +1,5 @@
+import LibC
 import NIOCore
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// The file, pipe or terminal that lines are written to. Only one thread uses it.
 struct LogOutput {

@@ -1,14 +1,7 @@
+import LibC
 import NIOCore
 import NIOPosix
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Writes lines to a file, a pipe or a terminal, on its own thread.
 ///

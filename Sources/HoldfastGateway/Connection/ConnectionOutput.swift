@@ -1,13 +1,6 @@
+import LibC
 import NIOCore
 import NIOSSL
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Sends bytes to one client. It flushes once per round of the event loop, and holds back the next
 /// request while the client does not read. Used on the connection's event loop.

@@ -1,13 +1,6 @@
+import LibC
 import NIOCore
 import NIOPosix
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Makes an event loop poll its sockets before it runs an action.
 ///

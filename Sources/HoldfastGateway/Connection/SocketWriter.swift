@@ -1,13 +1,6 @@
 import HTTPCache
+import LibC
 import NIOCore
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Writes to a connection's socket with one system call as long as the kernel accepts all bytes
 /// immediately. The channel writes the bytes that the kernel does not accept, and all bytes that

@@ -1,12 +1,5 @@
+import LibC
 import NIOCore
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Limits how much of a response the kernel buffers before the client has room for it.
 enum UnsentBytes {

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import LibC
 
 extension UnsafeRawBufferPointer {
     /// Returns the first index of a byte at or after a start. The C library's search examines many

@@ -1,13 +1,6 @@
+import LibC
 import Logging
 import NIOCore
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Pauses a listener when the kernel has no resources for another connection.
 ///

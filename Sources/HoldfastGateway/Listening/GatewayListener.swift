@@ -1,15 +1,8 @@
 package import HTTPCacheSemantics
 public import HoldfastConfiguration
+import LibC
 import LocalSockets
 import NIOCore
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// An address or socket where a gateway listens.
 public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {

@@ -1,15 +1,8 @@
 import HoldfastConfiguration
+import LibC
 import LocalSockets
 import NIOCore
 import NIOPosix
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 extension GatewayServer {
     /// Opens every listener of the configuration. A connection stays on the event loop that gets

@@ -1,12 +1,5 @@
 public import HTTPCacheSemantics
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import LibC
 
 /// A listening socket that another process created: a service manager, or the process that serves
 /// until this one is ready.

@@ -1,12 +1,5 @@
+import LibC
 import NIOCore
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Checks the pending input and the unsent output of a connection's socket, with one system call
 /// each. It consumes no bytes. Used only on the connection's event loop.

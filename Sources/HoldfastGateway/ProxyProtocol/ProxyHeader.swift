@@ -1,12 +1,5 @@
 import HTTPCacheSemantics
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import LibC
 
 /// The header in which a proxy in front of the gateway names a connection's client: the PROXY
 /// protocol, version 1 (a line) or 2 (binary).

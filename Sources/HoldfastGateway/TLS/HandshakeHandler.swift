@@ -1,12 +1,7 @@
+import LibC
 import Logging
 import NIOCore
 import NIOTLS
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// Waits for a client's handshake after the TLS handler, and is then replaced with the connection's
 /// handler. It disconnects a client that does not complete the handshake in time.

@@ -1,13 +1,6 @@
 import CSQLite
 import HoldfastMigrations
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import LibC
 
 /// Opens connections, and creates databases. The schema is in `Migrations`.
 package enum DatabaseOpening {

@@ -1,12 +1,5 @@
 import CSQLite
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import LibC
 
 /// A prepared statement: bind, step, read, reset. It belongs to its connection, and must not be
 /// used after the connection is closed.

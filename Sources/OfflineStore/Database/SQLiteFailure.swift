@@ -1,12 +1,5 @@
 import CSQLite
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import LibC
 
 /// A failed SQLite call, with its extended result code.
 struct SQLiteFailure: Error, CustomStringConvertible {

@@ -1,14 +1,7 @@
 import HTTPCacheSemantics
+import LibC
 import Logging
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 extension StoreCore {
     /// Opens the database that `CURRENT` names, or creates one.

@@ -1,13 +1,6 @@
 import HTTPCacheSemantics
+import LibC
 import Logging
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// One open numbered database: its writer, its readers, and their shared state.
 final class StoreDatabase: Sendable {

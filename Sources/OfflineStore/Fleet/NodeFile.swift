@@ -1,12 +1,5 @@
 package import HTTPCache
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import LibC
 
 /// The name of a store among the nodes of a fleet, in a file in its folder. The file outlasts the
 /// database, which is replaced if it is damaged.

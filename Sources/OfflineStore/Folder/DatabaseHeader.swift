@@ -1,13 +1,6 @@
 import CSQLite
 import HoldfastMigrations
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import LibC
 
 /// The kind of a file, read from its first hundred bytes without SQLite's pager.
 ///

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import LibC
 
 /// The writer's lock on a folder: `flock` on the folder itself and on the file `lock`, which
 /// contains the writer's process ID and name.

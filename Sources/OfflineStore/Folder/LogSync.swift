@@ -1,12 +1,5 @@
+import LibC
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Syncs a write-ahead log while its writer continues. Commits made before the call are then
 /// durable.

@@ -1,13 +1,6 @@
 import Dispatch
+import LibC
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Makes the kernel write the write-ahead log to disk while the log grows.
 ///

@@ -1,13 +1,6 @@
 import HTTPCache
+import LibC
 import Synchronization
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// The number of the last invalidation, in a synced file next to the database.
 ///

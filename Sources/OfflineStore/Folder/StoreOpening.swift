@@ -1,14 +1,7 @@
 import HTTPCacheSemantics
 import HoldfastMigrations
+import LibC
 import Logging
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// Opens a store at a path. Everything that could be wrong with the path is checked before anything
 /// is written.

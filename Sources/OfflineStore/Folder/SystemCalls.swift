@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import LibC
 
 /// A failed system call: its operation, its path and `errno`.
 package struct SystemFailure: Error, CustomStringConvertible {

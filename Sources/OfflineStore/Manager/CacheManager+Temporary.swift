@@ -1,14 +1,7 @@
 import Foundation
 import HTTPCache
 package import HTTPCacheOperations
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import LibC
 
 extension CacheManager: TemporaryStore {
     /// The maximum length of a setting's file, in bytes.

@@ -1,13 +1,6 @@
 import CommandLineSupport
+import LibC
 import Logging
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// The limit on this process's open files and connections. The system's default is low, because
 /// some programs still use `select(2)`.

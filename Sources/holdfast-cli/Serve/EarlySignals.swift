@@ -1,13 +1,6 @@
+import LibC
 import Synchronization
 import UnixSignals
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 /// One bit for each signal that arrived early.
 private let arrived = Atomic<UInt64>(0)

@@ -1,17 +1,10 @@
 import Holdfast
 import HoldfastControl
 import HoldfastGateway
+import LibC
 import ServiceLifecycle
 import Synchronization
 import UnixSignals
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 extension GatewayProcess {
     /// Handles signals until the task is canceled.

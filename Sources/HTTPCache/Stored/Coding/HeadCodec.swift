@@ -1,13 +1,6 @@
 package import HTTPCacheSemantics
 import HTTPTypes
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import LibC
 
 /// The encoding of a stored response's head: a version, and length-prefixed fields in wire order.
 ///

@@ -1,12 +1,5 @@
 import HTTPTypes
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import LibC
 
 /// The common spellings of field names, created once. Creating a name validates and lower-cases it,
 /// which costs more than reading the field.

@@ -1,4 +1,5 @@
 import HTTPCacheSemantics
+import LibC
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -7,13 +8,6 @@ import Synchronization
     import FoundationEssentials
 #else
     import Foundation
-#endif
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
 #endif
 
 /// The file that a download writes: `<file>.part`, next to its destination. Only its owner can read
