@@ -87,9 +87,10 @@ class Asking(PageTest):
             look.page.locator(".login").wait_for()
             expect(look.page.get_by_role("dialog")).to_have_count(0)
 
-
     def test_the_first_second_of_a_gateway_is_shown(self):
         with self.look() as look:
+            # The code that opened the page works once, so the session must have begun.
+            expect(look.page.locator(".tile")).to_have_count(4)
             self.world.lacking = ("recent", "hour", "offlineAnswerable", "outage")
             look.page.reload()
             expect(look.page.locator(".tile").first).to_contain_text("–")

@@ -2,7 +2,7 @@ import Synchronization
 
 /// The live database of a store. There is none before the store is opened and after it is closed.
 struct LiveDatabase: ~Copyable, Sendable {
-    private enum State {
+    enum State {
         case opening
         case open(StoreDatabase, currentInode: UInt64?)
         case closed

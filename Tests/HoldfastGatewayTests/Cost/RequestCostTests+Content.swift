@@ -1,4 +1,5 @@
 import HoldfastTesting
+import TestSupport
 import Testing
 
 @testable import HoldfastGateway
