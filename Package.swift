@@ -343,9 +343,9 @@ let package = Package(
         .testTarget(
             name: "HoldfastGatewayTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore", "HoldfastConfiguration",
-                "HoldfastTracing", "LocalSockets", "HoldfastGateway", "HoldfastTesting", "TestSupport", "CNGHTTP2",
-                "HTTP2Client", httpTypes, nioCore, nioPosix, nioSSL, logging,
+                "LibC", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore",
+                "HoldfastConfiguration", "HoldfastTracing", "LocalSockets", "HoldfastGateway", "HoldfastTesting",
+                "TestSupport", "CNGHTTP2", "HTTP2Client", httpTypes, nioCore, nioPosix, nioSSL, logging,
             ]
         ),
         .testTarget(

@@ -259,7 +259,7 @@ let package = Package(
             dependencies: [
                 "CNGHTTP2", "HTTP2Client", "HoldfastGateway", "LocalSockets", "HoldfastConfiguration",
                 "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore", "HoldfastTesting",
-                "TestSupport", "HoldfastTracing", httpTypes, nioCore, nioPosix, nioSSL, logging,
+                "TestSupport", "HoldfastTracing", "LibC", httpTypes, nioCore, nioPosix, nioSSL, logging,
             ],
             // They compare with pages of the documentation, which are not here.
             exclude: ["FieldPageTests.swift", "LimitPageTests.swift"]

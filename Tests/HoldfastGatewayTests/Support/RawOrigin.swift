@@ -1,8 +1,11 @@
 import HoldfastTesting
+import LibC
 import NIOCore
 import NIOPosix
 import NIOSSL
 import Synchronization
+
+@testable import HoldfastGateway
 
 /// An origin that does not understand HTTP: it records the bytes that it gets, and responds with
 /// the bytes of a script.
@@ -171,8 +174,22 @@ final class RawOrigin: Sendable {
     /// connections.
     func stop() async {
         let channel = listener.withLock { $0.take() }
-        try? await channel?.close()
-        for channel in state.withLock({ Array($0.open.values) }) { try? await channel.close() }
+        if let channel { await Self.close(channel, shutsDown: true) }
+        // With TLS, the peer is first told that the connection ends.
+        for channel in state.withLock({ Array($0.open.values) }) {
+            await Self.close(channel, shutsDown: tls == nil)
+        }
+    }
+
+    /// Closes a channel and its socket. A child process that another test is starting has a copy of
+    /// the socket for a moment, so closing the channel is not enough.
+    private static func close(_ channel: any Channel, shutsDown: Bool) async {
+        if shutsDown {
+            try? await channel.eventLoop.submit {
+                _ = try channel.socket?.withUnsafeTransport { shutdown($0, CInt(SHUT_RDWR)) }
+            }.get()
+        }
+        try? await channel.close()
     }
 
     private func start() async throws {
