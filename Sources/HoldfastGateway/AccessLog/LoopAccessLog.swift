@@ -71,7 +71,7 @@ final class LoopAccessLog {
 
     /// Logs a hot-table hit if its level is enabled.
     func write(
-        _ hit: HotResponse,
+        _ hit: some LoggedHit,
         _ duration: TimeAmount,
         client: @autoclosure () -> GatewayClient?,
         ordinal: @autoclosure () -> ExchangeRecord.Ordinal?
@@ -89,7 +89,7 @@ final class LoopAccessLog {
         endLine()
     }
 
-    private func line(of hit: HotResponse) -> AccessLogTemplate? {
+    private func line(of hit: some LoggedHit) -> AccessLogTemplate? {
         if let line = hit.logLine, line.version == version { return line }
         guard var entry = hit.logEntry(route: name(of: hit.route)) else { return nil }
         if settings.format == .json { entry.cacheID = hit.shortID(identify) }
@@ -137,4 +137,16 @@ final class LoopAccessLog {
         bytes = ByteBuffer()
         lines = 0
     }
+}
+
+/// A response whose line is written many times.
+protocol LoggedHit: AnyObject {
+    var route: RouteLabel { get }
+    var status: Int { get }
+    /// The last line, prepared for the next one.
+    var logLine: AccessLogTemplate? { get set }
+    /// Returns the entry, without client, time and duration; `nil` if it cannot be logged.
+    func logEntry(route name: String?) -> AccessLogEntry?
+    /// Returns the short ID of the stored response.
+    func shortID(_ identify: (CacheKey) -> String?) -> String?
 }

@@ -467,6 +467,3 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         }
     }
 }
-
-/// The event that goes through every client's pipeline when the gateway shuts down.
-struct DrainEvent: Sendable {}

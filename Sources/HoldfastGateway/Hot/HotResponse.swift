@@ -8,7 +8,7 @@ import NIOCore
 ///
 /// The cache decides whether the response is still valid and how old it is. Only the numbers that
 /// depend on the age are rewritten.
-final class HotResponse {
+final class HotResponse: LoggedHit {
     /// How the head is written in the client's protocol.
     enum Form {
         case http1(HeadTemplate)

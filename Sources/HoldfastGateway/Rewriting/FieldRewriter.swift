@@ -15,24 +15,9 @@ struct FieldRewriter {
     /// the same request may get different fields, for example if it uses TLS.
     var hasFound: Bool { hasFoundPath || client.hasMetServer }
 
-    /// Whether a field with this name may be rewritten.
-    ///
-    /// - Parameter name: lowercase.
-    static func concerns(_ name: String) -> Bool {
-        // This runs for every field of every response. The length rules out most fields.
-        switch name.utf8.count {
-        case 4: name == "link"
-        case 7: name == "refresh"
-        case 8: name == "location"
-        case 10: name == "set-cookie"
-        case 16: name == "content-location" || name == "www-authenticate"
-        default: false
-        }
-    }
-
     mutating func rewrite(_ fields: inout HTTPFields) {
         var isDropping = false
-        for index in fields.indices where Self.concerns(fields[index].name.canonicalName) {
+        for index in fields.indices where ReferenceFields.contains(fields[index].name.canonicalName) {
             let value = fields[index].withUnsafeBytesOfValue { Array($0) }
             guard let rewritten = rewrite(value, of: fields[index].name.canonicalName), rewritten != value else {
                 continue

@@ -54,7 +54,7 @@ final class ResponseRewriting: Sendable {
     func rewriteFields(_ fields: inout HTTPFields, for client: @autoclosure () -> RewriteClient) -> Bool {
         // By index, because a loop over the fields would copy each one.
         let places = fields.indices
-        guard settings.location, places.contains(where: { FieldRewriter.concerns(fields[$0].name.canonicalName) })
+        guard settings.location, places.contains(where: { ReferenceFields.contains(fields[$0].name.canonicalName) })
         else { return false }
         var rewriter = FieldRewriter(for: client())
         rewriter.rewrite(&fields)

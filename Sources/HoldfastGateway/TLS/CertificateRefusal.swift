@@ -13,3 +13,8 @@ struct CertificateRefusal: Error, Sendable, Hashable, CustomStringConvertible {
     /// A sentence that begins with the file's path.
     var description: String { "'\(file)' \(reason)" }
 }
+
+extension ListenFailure {
+    /// Whether the listener's certificate or key cannot be used.
+    package var isOfCertificate: Bool { cause is CertificateRefusal }
+}

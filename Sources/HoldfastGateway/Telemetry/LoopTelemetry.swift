@@ -68,7 +68,7 @@ final class LoopTelemetry {
     static let stalenessBounds: [Double] = [60, 300, 3600, 21_600, 86_400, 604_800, 2_592_000]
     static let lagPeriod = TimeAmount.seconds(1)
 
-    private(set) var numbers: Numbers
+    var numbers: Numbers
     /// The time when the next tick is due.
     private var due: NIODeadline?
 
@@ -76,7 +76,7 @@ final class LoopTelemetry {
     var log: LoopAccessLog?
 
     private(set) var notStored = NotStoredMemory()
-    private let clock: () -> Timestamp
+    let clock: () -> Timestamp
     private var ticks = 0
 
     /// - Parameter now: returns the time for the forecast.
@@ -145,34 +145,9 @@ final class LoopTelemetry {
         return numbers.durations.number(of: labels)
     }
 
-    /// Counts a hot-table response, and logs it if its level is enabled.
-    ///
-    /// - Parameters:
-    ///   - start: the time when the request's head had arrived.
-    ///   - isSecure: whether the request arrived over TLS.
-    func recordHotHit(
-        _ response: HotResponse,
-        since start: NIODeadline,
-        isSecure: Bool,
-        client: @autoclosure () -> GatewayClient?,
-        ordinal: @autoclosure () -> ExchangeRecord.Ordinal?
-    ) {
-        let duration = NIODeadline.now() - start
-        numbers.durations.add(duration.seconds, to: response.durations(isSecure: isSecure, in: self))
-        let weight = numbers.counters.addHotHit(
-            response.contentLength,
-            of: response.route,
-            isForecast: response.isForecast
-        )
-        if let weight, let forecast = response.forecast(at: clock(), weight: weight) {
-            numbers.counters.add(forecast, of: response.route, weight: weight)
-        }
-        log?.write(response, duration, client: client(), ordinal: ordinal())
-    }
-
     /// Counts a tunnel that has ended.
-    func count(_ ending: TunnelMachine.Ending, of route: RouteLabel) {
-        guard let number = TunnelMachine.Ending.allCases.firstIndex(of: ending) else { return }
+    func count(_ ending: TunnelEnding, of route: RouteLabel) {
+        guard let number = TunnelEnding.allCases.firstIndex(of: ending) else { return }
         numbers.counters.add(RouteCounters.tunnels, number, of: route)
     }
 

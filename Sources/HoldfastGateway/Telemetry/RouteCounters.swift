@@ -194,7 +194,7 @@ struct RouteCounters: Sendable {
         "holdfast_tunnels_total",
         "result",
         "Tunnels, by result.",
-        TunnelMachine.Ending.allCases.map(\.rawValue),
+        TunnelEnding.allCases.map(\.rawValue),
         after: answerableLater
     )
 

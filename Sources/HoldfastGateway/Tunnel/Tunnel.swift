@@ -25,7 +25,7 @@ protocol TunnelEnd: AnyObject {
 final class Tunnel {
     /// The end of a tunnel.
     struct Summary {
-        var ending: TunnelMachine.Ending
+        var ending: TunnelEnding
         /// The number of bytes received from the client, and from the origin.
         var clientBytes: Int64
         var originBytes: Int64
@@ -123,7 +123,7 @@ final class Tunnel {
         }
     }
 
-    private func close(_ ending: TunnelMachine.Ending) {
+    private func close(_ ending: TunnelEnding) {
         deadline.release()
         let (client, origin) = (client.take(), origin.take())
         client?.close(isInOrder: ending == .closed)

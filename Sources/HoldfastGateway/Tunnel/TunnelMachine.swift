@@ -11,20 +11,6 @@ struct TunnelMachine {
         var other: Side { self == .client ? .origin : .client }
     }
 
-    /// How a tunnel ended: the label `result` of `holdfast_tunnels_total`.
-    enum Ending: String, CaseIterable {
-        /// A side closed the tunnel cleanly.
-        case closed
-        /// The client reset its connection, or disconnected before the end.
-        case clientAborted = "client-aborted"
-        /// The origin reset its connection, or disconnected before the end.
-        case originAborted = "origin-aborted"
-        /// No bytes passed for too long.
-        case idle
-        /// The gateway shut down, and the time for draining was up.
-        case drained
-    }
-
     /// The actions after a side sent bytes.
     enum ReceiveAction {
         /// Write the bytes to the other side, then call ``pass(from:hasRoom:)``.
@@ -45,7 +31,7 @@ struct TunnelMachine {
         /// Close the sending direction toward this side, after all written bytes.
         case closeSending(Side)
         /// Close both sides.
-        case close(Ending)
+        case close(TunnelEnding)
     }
 
     /// The actions after a time without bytes.
@@ -53,7 +39,7 @@ struct TunnelMachine {
         case none
         /// Wait for the same time again.
         case wait
-        case close(Ending)
+        case close(TunnelEnding)
     }
 
     /// One direction: the bytes that one side sends.
@@ -165,7 +151,7 @@ struct TunnelMachine {
         return .close(.idle)
     }
 
-    private mutating func close(_ ending: Ending) -> EndAction {
+    private mutating func close(_ ending: TunnelEnding) -> EndAction {
         state = .over
         return .close(ending)
     }

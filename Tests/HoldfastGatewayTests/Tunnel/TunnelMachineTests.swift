@@ -54,7 +54,7 @@ import Testing
             )
         }
 
-        var endings: [TunnelMachine.Ending] { summaries.all.map(\.ending) }
+        var endings: [TunnelEnding] { summaries.all.map(\.ending) }
     }
 
     private final class Summaries { var all: [Tunnel.Summary] = [] }
@@ -129,7 +129,7 @@ import Testing
     @Test("A tunnel ends when no byte has passed in time, unless a side takes what was written")
     func idle() {
         var machine = TunnelMachine()
-        func passTime(_ untaken: Int) -> TunnelMachine.Ending? {
+        func passTime(_ untaken: Int) -> TunnelEnding? {
             if case .close(let ending) = machine.passTime(untaken: untaken) { ending } else { nil }
         }
         for left in [100, 99, 10] { #expect(passTime(left) == nil) }

@@ -67,14 +67,14 @@ extension UpgradeTests {
         }
     }
 
-    func tunnels(_ server: GatewayServer, _ ending: TunnelMachine.Ending) async -> Int64 {
+    func tunnels(_ server: GatewayServer, _ ending: TunnelEnding) async -> Int64 {
         let family = await server.metrics.families().first { $0.description.name == "holdfast_tunnels_total" }
         let series = family?.series.first { $0.labels.all.contains { $0.value == ending.rawValue } }
         return if case .integer(let count)? = series?.value { count } else { 0 }
     }
 
     /// Waits until a tunnel has ended in a way.
-    func awaitEnd(_ ending: TunnelMachine.Ending, _ server: GatewayServer) async {
+    func awaitEnd(_ ending: TunnelEnding, _ server: GatewayServer) async {
         while await tunnels(server, ending) == 0 { await Task.yield() }
         #expect(await tunnels(server, ending) == 1)
     }

@@ -21,7 +21,7 @@ func rewriting(_ bytes: UnsafeBufferPointer<UInt8>) {
     require(rewritten.count == fields.count, "no field is added or lost")
     for (before, after) in zip(fields, rewritten) {
         require(before.name == after.name, "fields keep their order")
-        if !FieldRewriter.concerns(before.name.canonicalName) { require(before == after, "other fields stay") }
+        if !ReferenceFields.contains(before.name.canonicalName) { require(before == after, "other fields stay") }
         require(before == after || rewriter.hasFound, "a field that changed names something of an origin's")
         let isWhole = after.withUnsafeBytesOfValue { $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 } }
         let wasWhole = before.withUnsafeBytesOfValue { $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 } }

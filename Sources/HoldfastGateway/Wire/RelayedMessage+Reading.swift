@@ -92,7 +92,7 @@ extension RelayedMessage {
                 return nil
             default:
                 if FieldRules.isHopByHop(name) { return nil }
-                if FieldRewriter.concerns(name) { hasReferences = true }
+                if ReferenceFields.contains(name) { hasReferences = true }
             }
             return true
         }

@@ -84,9 +84,6 @@ public struct ListenFailure: Error, Sendable, CustomStringConvertible {
     /// which states the next step.
     public let cause: any Error
 
-    /// Whether the listener's certificate or key cannot be used.
-    package var isOfCertificate: Bool { cause is CertificateRefusal }
-
     /// The listener, and the cause in words.
     public var description: String {
         // The library's own text describes its system call, which does not help the user.

@@ -71,36 +71,6 @@ struct ExchangeRecord {
     /// want, so only the time until its head counts.
     var measuredDuration: TimeAmount { (isTunnel ? firstByte ?? end : end) - start }
 
-    /// Copies the facts from a response.
-    mutating func take(_ response: GatewayResponse) {
-        switch response {
-        case .stored(let head, let hit, _): take(head, hit.content.readableBytes)
-        case .whole(let head, let content): take(head, content.readableBytes)
-        case .stream(let head, _): take(head, 0)
-        case .relayed(let response, _):
-            (status, facts, sentBytes) = (response.status, .relayed, response.content.readableBytes)
-        }
-        // A response to HEAD has no content.
-        if request?.method == .head { sentBytes = 0 }
-    }
-
-    private mutating func take(_ head: GatewayResponseHead, _ length: Int) {
-        (status, facts, sentBytes) = (head.response.status.code, head.facts, length)
-    }
-
     /// The value of the label `error_type`; `nil` for a complete response that is not a problem.
     var errorType: String? { abort?.rawValue ?? facts?.problem }
-}
-
-extension TunnelMachine.Ending {
-    /// The reason why a tunnel with this ending was cut short; `nil` if it was not.
-    var abort: ExchangeRecord.Abort? {
-        switch self {
-        case .closed: nil
-        case .clientAborted: .client
-        case .originAborted: .content
-        case .idle: .idle
-        case .drained: .drained
-        }
-    }
 }

@@ -55,3 +55,17 @@ final class ConfigurationInForce: Sendable {
     /// Returns the `Via` field that this gateway adds to a request received over this protocol.
     func via(of receivedProtocol: GatewayRequest.ReceivedProtocol) -> HTTPField { vias[receivedProtocol.rawValue] }
 }
+
+extension ConfigurationInForce {
+    /// Returns the ID of a client's request: a valid ID from a trusted client, otherwise a new one.
+    /// Returns `nil` if requests have no IDs.
+    ///
+    /// - Parameter request: `nil` for bytes that are not a valid request.
+    func requestID(of request: GatewayRequest?, from client: GatewayClient?) -> String? {
+        guard configuration.identifiesRequests else { return nil }
+        if let request, client?.isTrusted(by: configuration) == true, let given = RequestID.given(in: request.fields) {
+            return given
+        }
+        return RequestID.make()
+    }
+}

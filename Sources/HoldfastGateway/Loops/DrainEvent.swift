@@ -1,0 +1,2 @@
+/// The event that goes through every client's pipeline when the gateway shuts down.
+struct DrainEvent: Sendable {}
