@@ -27,9 +27,9 @@ struct DryRun {
 
     enum Course: Sendable {
         case serve(ReuseMachine.Serve)
-        case fetch(ReuseMachine.Fetch)
+        case fetch(PlannedFetch)
         /// The origin's error is passed to the caller.
-        case pass(ReuseMachine.Fetch, status: HTTPResponse.Status)
+        case pass(PlannedFetch, status: HTTPResponse.Status)
         case refuse(ExchangeError)
     }
 
@@ -111,7 +111,7 @@ struct DryRun {
     }
 
     private func course(
-        of fetch: ReuseMachine.Fetch,
+        of fetch: PlannedFetch,
         _ machine: ReuseMachine,
         _ situation: Situation
     ) -> Course {
@@ -136,7 +136,7 @@ struct DryRun {
     /// rule or the caller excludes stored responses.
     private func forwarding(in situation: Situation, at now: Timestamp) -> Outcome {
         let (request, mode) = (prepared.request, situation == .offline ? .offline : prepared.mode)
-        let fetch = ReuseMachine.Fetch(forwarding: request)
+        let fetch = PlannedFetch(forwarding: request)
         var course = Course.fetch(fetch)
         if let refusal = prepared.refusalToForward(mode: mode) {
             course = .refuse(refusal)

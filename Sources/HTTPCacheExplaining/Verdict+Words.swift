@@ -70,7 +70,7 @@ extension DryRun.Outcome {
 
     // MARK: Fetched
 
-    private func fetchClause(_ fetch: ReuseMachine.Fetch, _ wording: Wording) -> String {
+    private func fetchClause(_ fetch: PlannedFetch, _ wording: Wording) -> String {
         let why = fetchReason(fetch, wording)
         guard fetch.validating == nil, fetch.selected != nil, fetch.completing == nil, reason != .partial else {
             return why
@@ -78,7 +78,7 @@ extension DryRun.Outcome {
         return why + "; it has no validator"
     }
 
-    private func fetchReason(_ fetch: ReuseMachine.Fetch, _ wording: Wording) -> String {
+    private func fetchReason(_ fetch: PlannedFetch, _ wording: Wording) -> String {
         let count = wording.candidateCount
         switch reason {
         case .uriMiss:

@@ -114,20 +114,3 @@ extension HoldfastError.Code {
         .cancelled: Words("The call was canceled."),
     ]
 }
-
-extension LoginRequired: LocalizedError {
-    /// The reason in the application's words, if there is one.
-    public var errorDescription: String? { reason.isEmpty ? failureReason : reason }
-    /// The user is not logged in.
-    public var failureReason: String? { HoldfastError.Code.loginRequired.words?.reason }
-    /// The advice to log in again.
-    public var recoverySuggestion: String? { HoldfastError.Code.loginRequired.words?.nextStep }
-}
-
-extension GraphQLErrors: LocalizedError {
-    /// The number of errors, and the code and path of the first error, without the server's
-    /// messages.
-    public var errorDescription: String? { description }
-    /// The response has errors.
-    public var failureReason: String? { HoldfastError.Code.graphQL.words?.reason }
-}

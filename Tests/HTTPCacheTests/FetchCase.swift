@@ -103,7 +103,7 @@ struct FetchCase: Sendable, CustomTestStringConvertible {
             // Requests without a key of their own never get this far, except HEAD and POST.
             key: prepared.key ?? CacheKey(target: target),
             FetchPlan(
-                ReuseMachine.Fetch(request: request.head, reason: .uriMiss),
+                PlannedFetch(request: request.head, reason: .uriMiss),
                 FetchPlan.Known(fencingNumber: InvalidationSequence(0))
             ),
             requestTime: Self.requestTime,

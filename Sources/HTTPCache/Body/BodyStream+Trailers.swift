@@ -40,13 +40,3 @@ private final class FilteredTrailers: TrailedContent {
         return trailers.isEmpty ? nil : trailers
     }
 }
-
-extension FieldEdits {
-    /// Drops the trailer fields that the edits remove or set in the head. Otherwise, a program that
-    /// merges trailers into the head would undo the edits. RFC 9110 §6.5.1
-    func apply(toTrailersOf body: BodyStream) -> BodyStream {
-        guard body.trailedContent != nil else { return body }
-        let edits = self
-        return body.droppingTrailers { edits.removed.contains($0) || edits.set.contains($0) }
-    }
-}

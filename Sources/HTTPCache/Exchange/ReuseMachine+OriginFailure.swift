@@ -121,8 +121,3 @@ extension ReuseMachine {
         return served
     }
 }
-
-extension HTTPResponse.Status {
-    /// Whether `stale-if-error` applies to this status. RFC 5861 §4
-    var isServerFailure: Bool { [500, 502, 503, 504].contains(code) }
-}

@@ -43,9 +43,9 @@ extension ReuseMachine {
     /// caller's conditions and ranges.
     ///
     /// - Returns: the request, and the fetch to send for it.
-    package func refresh(of stored: StoredResponse) -> (presented: HTTPRequest, fetch: Fetch) {
+    package func refresh(of stored: StoredResponse) -> (presented: HTTPRequest, fetch: PlannedFetch) {
         var request = request
         request.headerFields.removeAll { $0.name.asksForPartOrNothing }
-        return (request, Fetch(validating: stored, by: request, policy, reason: .stale, mayStandIn: true))
+        return (request, PlannedFetch(validating: stored, by: request, policy, reason: .stale, mayStandIn: true))
     }
 }

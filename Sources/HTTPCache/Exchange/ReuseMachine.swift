@@ -233,8 +233,8 @@ package struct ReuseMachine: Sendable {
         reuse.staleUse(isOffline: mode == .offline, isOriginUnreachable: isOriginUnreachable)
     }
 
-    private func validation(of stored: StoredResponse, reason: CacheOutcome.ForwardReason) -> Fetch {
-        Fetch(validating: stored, by: request, policy, reason: reason, mayStandIn: standIn != nil)
+    private func validation(of stored: StoredResponse, reason: CacheOutcome.ForwardReason) -> PlannedFetch {
+        PlannedFetch(validating: stored, by: request, policy, reason: reason, mayStandIn: standIn != nil)
     }
 
     /// Decides about an incomplete stored response without the requested bytes. Requests the rest
@@ -243,7 +243,7 @@ package struct ReuseMachine: Sendable {
         if mayOnlyUseStored { return .refuse(notStored(.partial)) }
         let completion = policy.completionRequest(for: stored.head, bodyLength: stored.bodyLength, request: request)
         return .fetch(
-            Fetch(
+            PlannedFetch(
                 request: completion ?? request,
                 reason: .partial,
                 completing: completion == nil ? nil : stored,
@@ -253,7 +253,7 @@ package struct ReuseMachine: Sendable {
     }
 
     private func decideMiss(_ reason: CacheOutcome.ForwardReason) -> Action {
-        mayOnlyUseStored ? .refuse(notStored(reason)) : .fetch(Fetch(request: request, reason: reason))
+        mayOnlyUseStored ? .refuse(notStored(reason)) : .fetch(PlannedFetch(request: request, reason: reason))
     }
 
     /// Whether the request is sent to the origin even if a fresh response is stored.

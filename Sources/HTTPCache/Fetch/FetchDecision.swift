@@ -31,7 +31,7 @@ package enum FetchDecision: Sendable {
 package struct FetchContext: Sendable {
     let prepared: PreparedRequest
     let key: CacheKey
-    var fetch: ReuseMachine.Fetch
+    var fetch: PlannedFetch
     var known: FetchPlan.Known
     let requestTime: Timestamp
     var options: EngineOptions

@@ -60,3 +60,8 @@ package final class FailureThrottle: Sendable {
         state.withLock { if !$0.entries.isEmpty { $0.entries[key] = nil } }
     }
 }
+
+extension HTTPResponse.Status {
+    /// Whether `stale-if-error` applies to this status. RFC 5861 §4
+    var isServerFailure: Bool { [500, 502, 503, 504].contains(code) }
+}

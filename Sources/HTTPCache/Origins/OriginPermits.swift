@@ -1,27 +1,5 @@
 import NIOCore
 
-/// The client of a request, for sharing an origin's permits.
-package struct RequestClient: Sendable, Hashable {
-    private let number: Int
-
-    /// No particular client: a program's own requests, to which the shares do not apply.
-    package static let none = RequestClient(number: 0)
-
-    /// All refreshes of purged responses together. They count as one client, so that an origin has
-    /// permits for other clients however many refreshes are running.
-    package static let refreshes = RequestClient(number: 2)
-
-    // A named client's number is odd.
-    private init(number: Int) { self.number = number }
-
-    /// - Parameter name: identifies the client, for example an address.
-    package init(_ name: String) {
-        var hasher = Hasher()
-        hasher.combine(name)
-        number = hasher.finalize() | 1
-    }
-}
-
 /// The requests to one origin that are in progress or waiting for a permit. Decides which request
 /// is next. A pure value: the registry holds the continuations.
 ///

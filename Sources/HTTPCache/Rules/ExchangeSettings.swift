@@ -124,37 +124,6 @@ public struct ExchangeSettings: Sendable, Hashable {
     }
 }
 
-/// Fields to remove and to set, in this order.
-public struct FieldEdits: Sendable, Hashable {
-    /// The names of fields to remove.
-    public var removed: Set<HTTPField.Name>
-    /// Fields that replace all fields of the same name. Their values may be secrets, and never
-    /// appear in a message.
-    public var set: HTTPFields
-
-    /// Creates edits; none by default.
-    public init(removed: Set<HTTPField.Name> = [], set: HTTPFields = [:]) {
-        self.removed = removed
-        self.set = set
-    }
-
-    /// Whether there are no edits.
-    public var isEmpty: Bool { removed.isEmpty && set.isEmpty }
-}
-
-/// Descriptions show only names, because a value may be a secret and descriptions end up in logs.
-extension FieldEdits: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The names, such as `remove: cookie; set: x-api-key`.
-    public var description: String {
-        let removed = removed.map(\.canonicalName).sorted().joined(separator: ", ")
-        return "remove: \(removed); set: \(set.map(\.name.canonicalName).joined(separator: ", "))"
-    }
-    /// The same as ``description``.
-    public var debugDescription: String { description }
-    /// A mirror without children.
-    public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
 /// The changes that rules make to a target.
 public struct TargetRewriting: Sendable, Hashable {
     /// Parameters that are removed before the request is keyed and sent. A trailing `*` matches any
@@ -172,4 +141,15 @@ public struct TargetRewriting: Sendable, Hashable {
 
     /// Whether there are no changes.
     public var isEmpty: Bool { self == TargetRewriting() }
+}
+
+extension ExchangeSettings.Override {
+    /// Returns the value that applies: the engine's or the rule's.
+    package func resolved(_ inherited: Value?) -> Value? {
+        switch self {
+        case .inherited: inherited
+        case .off: nil
+        case .value(let value): value
+        }
+    }
 }

@@ -74,4 +74,30 @@ extension CachePolicy {
         }
         return result
     }
+    /// The maximum number of parts in one response.
+    ///
+    /// RFC 9110 §14.2 lets a server refuse or merge many small or overlapping ranges.
+    package static let maximumParts = 16
+    /// The maximum length of a forwarded `Range`, in bytes, with all its lines combined.
+    package static let maximumRangeLength = 1024
+
+    /// Returns whether a request's `Range` may be forwarded: it may have any unit, but at most
+    /// ``maximumParts`` members and ``maximumRangeLength`` bytes.
+    ///
+    /// An origin may allocate a buffer for each member, or respond with an error that caches keep.
+    /// Without the field, a request is for the whole representation. RFC 9110 §14.2 allows every
+    /// recipient to ignore `Range`.
+    package static func forwardsRange(of request: HTTPFields) -> Bool {
+        guard request.contains(.range) else { return true }
+        var members = 0
+        var length = 0
+        for field in request where field.name == .range {
+            field.withUnsafeBytesOfValue { bytes in
+                length += bytes.count
+                members += 1
+                for byte in bytes where byte == UInt8(ascii: ",") { members += 1 }
+            }
+        }
+        return members <= maximumParts && length <= maximumRangeLength
+    }
 }

@@ -95,3 +95,11 @@ public struct StoredResponseHead: Sendable, Hashable {
         invalidation = isInvalidated ? .unspecified : nil
     }
 }
+
+extension StoredResponseHead {
+    /// The bytes that a stored partial response (status 206) contains; `nil` for a complete
+    /// response and for a 206 without a valid `Content-Range`.
+    package var partialRange: ContentRange? {
+        status.code == 206 ? ContentRange(fields) : nil
+    }
+}

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 /// A source of tokens, such as an authorization server, a file or another process.
 ///
 /// ```swift
@@ -65,4 +71,13 @@ extension Authenticator {
             configuration: configuration
         )
     }
+}
+
+extension LoginRequired: LocalizedError {
+    /// The reason in the application's words, if there is one.
+    public var errorDescription: String? { reason.isEmpty ? failureReason : reason }
+    /// The user is not logged in.
+    public var failureReason: String? { HoldfastError.Code.loginRequired.words?.reason }
+    /// The advice to log in again.
+    public var recoverySuggestion: String? { HoldfastError.Code.loginRequired.words?.nextStep }
 }

@@ -124,3 +124,11 @@ extension ValuePath {
         return text
     }
 }
+
+extension GraphQLErrors: LocalizedError {
+    /// The number of errors, and the code and path of the first error, without the server's
+    /// messages.
+    public var errorDescription: String? { description }
+    /// The response has errors.
+    public var failureReason: String? { HoldfastError.Code.graphQL.words?.reason }
+}

@@ -30,3 +30,6 @@ final class DecodingIdentities: Sendable {
         }
     }
 }
+
+/// An object without properties; only its identity matters.
+final class DecodingIdentity: Sendable {}

@@ -180,6 +180,3 @@ extension HTTPFields {
         return HTTPFields(self[fields: .contentEncoding])
     }
 }
-
-/// An object without properties; only its identity matters.
-final class DecodingIdentity: Sendable {}

@@ -19,10 +19,10 @@ final class FetchPlan: Sendable {
         var variants: [StoredResponse] = []
     }
 
-    let fetch: ReuseMachine.Fetch
+    let fetch: PlannedFetch
     let known: Known
 
-    init(_ fetch: ReuseMachine.Fetch, _ known: Known) {
+    init(_ fetch: PlannedFetch, _ known: Known) {
         self.fetch = fetch
         self.known = known
     }
@@ -31,7 +31,7 @@ final class FetchPlan: Sendable {
     ///   - found: all stored responses for the request's keys.
     ///   - isWhole: whether the store could return all of them.
     convenience init(
-        _ fetch: ReuseMachine.Fetch,
+        _ fetch: PlannedFetch,
         _ found: [StoredResponse],
         isWhole: Bool,
         fencingNumber: InvalidationSequence,

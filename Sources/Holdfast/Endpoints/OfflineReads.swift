@@ -1,5 +1,4 @@
 import HTTPCacheSemantics
-import HoldfastConfiguration
 
 /// Which responses are kept for offline reads, and emitted before the network's value.
 ///
@@ -55,15 +54,5 @@ public enum OfflineReads: Sendable, Hashable {
         case .despiteDirectives:
             PolicyOverrides.Directives(StaleProhibition.allCases.compactMap(\.liftedBy)).subtracting(.invalidated)
         }
-    }
-}
-
-extension CachingClient.Configuration {
-    /// The engine's rules: the rules of the configuration, then the effect of ``offlineReads``.
-    var engineRules: RuleSet {
-        guard offlineReads != .asAllowed else { return rules }
-        var settings = RuleSettings()
-        settings.stale.ignore = offlineReads.liftedDirectives
-        return rules.appending(settings, named: "offlineReads")
     }
 }

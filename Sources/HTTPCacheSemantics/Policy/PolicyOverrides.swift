@@ -130,3 +130,23 @@ public protocol PolicyOverriding: AnyObject, Sendable {
     /// - Parameter contentType: the response's `Content-Type` as received; `nil` if it has none.
     func overrides(forContentType contentType: String?) -> PolicyOverrides
 }
+
+extension ResponseDirectives {
+    /// Removes the directives that the operator ignores, and replaces the response's durations with
+    /// the operator's.
+    mutating func apply(_ overrides: PolicyOverrides) {
+        let ignored = overrides.ignoredDirectives
+        if !ignored.isEmpty {
+            let received = self
+            if ignored.contains(.noStore) { noStore = false }
+            if ignored.contains(.noCache) { noCache = .absent }
+            if ignored.contains(.private) { isPrivate = .absent }
+            if ignored.contains(.mustRevalidate) { mustRevalidate = false }
+            if ignored.contains(.proxyRevalidate) { proxyRevalidate = false }
+            if ignored.contains(.sMaxage) { sMaxage = nil }
+            isLoosened = self != received
+        }
+        if let seconds = overrides.staleWhileRevalidate { staleWhileRevalidate = DeltaSeconds(seconds: seconds) }
+        if let seconds = overrides.staleIfError { staleIfError = DeltaSeconds(seconds: seconds) }
+    }
+}

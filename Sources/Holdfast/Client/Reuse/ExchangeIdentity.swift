@@ -17,18 +17,29 @@ struct ExchangeIdentity: Hashable, Sendable {
     /// The types of the endpoint and the value. They determine the checks before storing.
     private var types: [ObjectIdentifier] = []
 
-    /// - Parameter bodyLimit: the maximum number of bytes of content for the call.
-    init<Value: Sendable>(_ request: RequestIdentity, _ sent: CacheRequest, _ call: Call<Value>, bodyLimit: Int) {
+    /// - Parameters:
+    ///   - endpoint: the endpoint of the call.
+    ///   - type: the type of the call's value.
+    ///   - softTimeout: the time to wait for the network if a response is stored.
+    ///   - bodyLimit: the maximum number of bytes of content for the call.
+    init(
+        _ request: RequestIdentity,
+        _ sent: CacheRequest,
+        for endpoint: any Endpoint,
+        as type: Any.Type,
+        softTimeout: Duration?,
+        bodyLimit: Int
+    ) {
         self.request = request
         preference = sent.preference
         storage = sent.storage
         ignoresStored = sent.ignoresStored
-        softTimeout = call.softTimeout
-        rule = call.endpoint.rule.asOptional
+        self.softTimeout = softTimeout
+        rule = endpoint.rule.asOptional
         secretParameters = sent.secretParameters
         secretFields = sent.secretFields
         self.bodyLimit = bodyLimit
-        types = [ObjectIdentifier(Swift.type(of: call.endpoint)), ObjectIdentifier(Value.self)]
+        types = [ObjectIdentifier(Swift.type(of: endpoint)), ObjectIdentifier(type)]
     }
 
     /// Creates the identity of an exchange that has only a request and no settings.

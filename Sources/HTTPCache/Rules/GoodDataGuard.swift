@@ -68,16 +68,6 @@ public struct GoodDataGuard: Sendable, Hashable {
     }
 }
 
-extension PreparedRequest {
-    /// Returns the guard for a stored response. The stored response's type selects the rule,
-    /// because a response that looks wrong may have any type.
-    func goodDataGuard(for stored: StoredResponse, _ options: EngineOptions) -> GoodDataGuard? {
-        let guarding = options.goodDataGuard ?? request.goodDataGuard
-        guard let rules else { return guarding }
-        return rules.settings(for: stored.head.fields).goodDataGuard.resolved(guarding)
-    }
-}
-
 extension String {
     /// Whether the media type is HTML.
     fileprivate var isHTML: Bool { self == "text/html" || self == "application/xhtml+xml" }

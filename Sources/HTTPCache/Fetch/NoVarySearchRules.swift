@@ -12,8 +12,6 @@ import HTTPTypes
 struct NoVarySearchRules {
     let engine: CacheEngine
 
-    static let method = HTTPRequest.Method(rawValue: "NO-VARY-SEARCH")
-
     /// Returns the keys under which equivalent queries are stored, each with the rule that makes
     /// the queries equivalent; empty if no rule is known, or if the rule does not change the key.
     ///
@@ -48,7 +46,7 @@ struct NoVarySearchRules {
         else { return draft }
         if await self.rule(for: draft.key) != rule {
             let head = StoredResponseHead(
-                requestMethod: Self.method ?? .get,
+                requestMethod: HTTPRequest.Method.noVarySearch ?? .get,
                 status: .noContent,
                 fields: HTTPFields(draft.head.fields.filter { $0.name.canonicalName == "no-vary-search" }),
                 requestTime: draft.head.requestTime,
@@ -80,7 +78,9 @@ struct NoVarySearchRules {
 
     private static func ruleKey(for key: CacheKey) -> CacheKey? {
         let components = key.components
-        guard let method, components.content == nil, let path = components.target.withQuery(nil) else { return nil }
+        guard let method = HTTPRequest.Method.noVarySearch, components.content == nil,
+            let path = components.target.withQuery(nil)
+        else { return nil }
         return CacheKey(partition: components.partition, method: method, target: path)
     }
 

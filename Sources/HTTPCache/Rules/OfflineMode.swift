@@ -13,3 +13,21 @@ public enum OfflineMode: String, Sendable, Hashable, CaseIterable, Codable {
     /// The network is never used.
     case offline
 }
+
+extension OfflineMode {
+    /// Returns the more restrictive of two modes. A rule can restrict the engine's mode but never
+    /// relax it.
+    package static func leastNetwork(_ mode: OfflineMode, _ other: OfflineMode?) -> OfflineMode {
+        guard let other else { return mode }
+        return mode.rank >= other.rank ? mode : other
+    }
+
+    private var rank: Int {
+        switch self {
+        case .online: 0
+        case .automatic: 1
+        case .preferStored: 2
+        case .offline: 3
+        }
+    }
+}

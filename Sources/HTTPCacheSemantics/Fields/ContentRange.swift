@@ -83,11 +83,3 @@ package struct ContentRange: Sendable, Hashable {
         }
     }
 }
-
-extension StoredResponseHead {
-    /// The bytes that a stored partial response (status 206) contains; `nil` for a complete
-    /// response and for a 206 without a valid `Content-Range`.
-    package var partialRange: ContentRange? {
-        status.code == 206 ? ContentRange(fields) : nil
-    }
-}

@@ -99,6 +99,14 @@ package final class PreparedRequest: Sendable {
         rules.map { $0.settings(for: stored.fields).eagerRefresh.resolved(inherited) } ?? inherited
     }
 
+    /// Returns the guard for a stored response. The stored response's type selects the rule,
+    /// because a response that looks wrong may have any type.
+    func goodDataGuard(for stored: StoredResponse, _ options: EngineOptions) -> GoodDataGuard? {
+        let guarding = options.goodDataGuard ?? request.goodDataGuard
+        guard let rules else { return guarding }
+        return rules.settings(for: stored.head.fields).goodDataGuard.resolved(guarding)
+    }
+
     /// Whether the origin's circuit breaker applies.
     package var usesBreaker: Bool { settings?.usesBreaker ?? true }
 
@@ -297,127 +305,6 @@ extension CacheRequest {
     }
 }
 
-extension CacheEngine {
-    /// Applies the rules to a request. Returns `nil` if the request has no `http` or `https`
-    /// target.
-    ///
-    /// Rules change a request only here: exchanges, keys, invalidations and explanations all use
-    /// this method.
-    package func prepare(_ request: consuming CacheRequest) -> PreparedRequest? {
-        let version = settingsVersion
-        let rules = rules(for: request)
-        let snapshot = PreparedRequest.Snapshot(
-            policy: policy,
-            partitions: partitions,
-            mode: mode,
-            staleness: staleness,
-            selectsByScheme: selectsByScheme,
-            contact: contactLease?.contact ?? .lasting,
-            settingsVersion: version
-        )
-        return PreparedRequest(request, rules: rules, snapshot)
-    }
-
-    /// Returns whether rules may add a POST's content to its key, in which case the content must be
-    /// in memory. Code that reads the content from a connection checks this first.
-    package func mayKeyContent(of request: HTTPRequest) -> Bool {
-        request.method == .post && rules?.rules(for: request).settings.mayKeyContent ?? false
-    }
-
-    /// Returns the rules for a request, overridden by its own settings; `nil` if there are neither.
-    func rules(for request: CacheRequest) -> RequestRules? {
-        guard request.hasRareParts else { return rules?.rules(for: request.head) }
-        let found = rules?.rules(for: request.ruledHead)
-        guard let override = request.overrides else { return found }
-        return overrides.rules(found ?? .none, override)
-    }
-
-    /// Returns the targets under which responses to requests for this target are stored. These are
-    /// the target itself, and the targets that rules change it to for each method with stored
-    /// responses.
-    ///
-    /// Invalidation and purging cover all of them. Without rules, there is only the target itself.
-    ///
-    /// - Parameters:
-    ///   - request: a request whose method is always included.
-    ///   - override: a request's own settings, which apply in addition to the rules.
-    package func keyedTargets(
-        of target: TargetURI,
-        like request: HTTPRequest? = nil,
-        overriding override: (any SettingsOverriding)? = nil
-    ) -> [TargetURI] {
-        var result = [target]
-        guard rules != nil || override != nil else { return result }
-        var methods: [HTTPRequest.Method] = [.get, .head, .post]
-        if let query = HTTPRequest.Method(rawValue: "QUERY") { methods.append(query) }
-        if let request, !methods.contains(request.method) { methods.append(request.method) }
-        for method in methods {
-            let head = HTTPRequest(
-                method: method,
-                scheme: target.scheme,
-                authority: target.authority,
-                path: target.requestTarget
-            )
-            let base = rules?.rules(for: head) ?? .none
-            var all = [base]
-            if let override { all.append(overrides.rules(base, override)) }
-            for found in all {
-                let keyed = target.rewritten(dropping: found.dropped, sorting: found.settings.target.sortsParameters)
-                    .ignoring(found.ignored)
-                if !result.contains(keyed) { result.append(keyed) }
-            }
-        }
-        return result
-    }
-}
-
 extension HTTPField.Name {
     fileprivate static let xRequestID = literal("X-Request-Id")
-}
-
-extension OfflineMode {
-    /// Returns the more restrictive of two modes. A rule can restrict the engine's mode but never
-    /// relax it.
-    package static func leastNetwork(_ mode: OfflineMode, _ other: OfflineMode?) -> OfflineMode {
-        guard let other else { return mode }
-        return mode.rank >= other.rank ? mode : other
-    }
-
-    private var rank: Int {
-        switch self {
-        case .online: 0
-        case .automatic: 1
-        case .preferStored: 2
-        case .offline: 3
-        }
-    }
-}
-
-extension ExchangeSettings.Override {
-    /// Returns the value that applies: the engine's or the rule's.
-    package func resolved(_ inherited: Value?) -> Value? {
-        switch self {
-        case .inherited: inherited
-        case .off: nil
-        case .value(let value): value
-        }
-    }
-}
-
-extension FieldEdits {
-    /// Removes the named fields without setting any. This is for a request before its key is built,
-    /// and for interim responses, which have no content that a set field could describe. RFC 9110
-    /// §15.2
-    func withhold(from fields: inout HTTPFields) {
-        fields.removeAll { removed.contains($0.name) || set.contains($0.name) }
-    }
-
-    /// Removes fields, then sets fields.
-    ///
-    /// - Parameter kept: the names of fields that do not change.
-    func apply(to fields: inout HTTPFields, keeping kept: Set<HTTPField.Name> = []) {
-        fields.removeAll { !kept.contains($0.name) && (removed.contains($0.name) || set.contains($0.name)) }
-        // `HTTPFields` traps at 65,535 fields. No valid message needs that many.
-        for field in set where !kept.contains(field.name) && fields.count < 65_000 { fields.append(field) }
-    }
 }

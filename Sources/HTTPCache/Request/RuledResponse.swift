@@ -55,7 +55,7 @@ package struct RuledResponse: Sendable {
         usesNoVarySearch: Bool = false
     ) {
         let parts = stored.key.components
-        guard parts.method != NoVarySearchRules.method else { return nil }
+        guard parts.method != HTTPRequest.Method.noVarySearch else { return nil }
         request = HTTPRequest(
             method: parts.method,
             scheme: parts.target.scheme,
@@ -167,4 +167,9 @@ extension ExchangeSettings {
         for field in requestFields.set { names.insert(field.name) }
         return Set(names.filter { CredentialPartition.hasCredentials([$0: ""]) }.map(\.canonicalName))
     }
+}
+
+extension HTTPRequest.Method {
+    /// The method of a path's stored `No-Vary-Search` rule, which is not a response to a request.
+    static let noVarySearch = HTTPRequest.Method(rawValue: "NO-VARY-SEARCH")
 }

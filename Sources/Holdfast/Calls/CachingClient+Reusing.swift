@@ -18,7 +18,14 @@ extension CachingClient {
             return response
         }
         let reading = prepared.reading
-        let exchange = ExchangeIdentity(identity, request, call, bodyLimit: reading.maximumBodyBytes)
+        let exchange = ExchangeIdentity(
+            identity,
+            request,
+            for: call.endpoint,
+            as: Value.self,
+            softTimeout: call.softTimeout,
+            bodyLimit: reading.maximumBodyBytes
+        )
         return try await recent.response(to: exchange, within: window) {
             var request = request
             // The exchange serves several calls, so it does not run on any single call's executor.

@@ -1,0 +1,76 @@
+package import HTTPCacheSemantics
+package import HTTPTypes
+
+extension CacheEngine {
+    /// Applies the rules to a request. Returns `nil` if the request has no `http` or `https`
+    /// target.
+    ///
+    /// Rules change a request only here: exchanges, keys, invalidations and explanations all use
+    /// this method.
+    package func prepare(_ request: consuming CacheRequest) -> PreparedRequest? {
+        let version = settingsVersion
+        let rules = rules(for: request)
+        let snapshot = PreparedRequest.Snapshot(
+            policy: policy,
+            partitions: partitions,
+            mode: mode,
+            staleness: staleness,
+            selectsByScheme: selectsByScheme,
+            contact: contactLease?.contact ?? .lasting,
+            settingsVersion: version
+        )
+        return PreparedRequest(request, rules: rules, snapshot)
+    }
+
+    /// Returns whether rules may add a POST's content to its key, in which case the content must be
+    /// in memory. Code that reads the content from a connection checks this first.
+    package func mayKeyContent(of request: HTTPRequest) -> Bool {
+        request.method == .post && rules?.rules(for: request).settings.mayKeyContent ?? false
+    }
+
+    /// Returns the rules for a request, overridden by its own settings; `nil` if there are neither.
+    func rules(for request: CacheRequest) -> RequestRules? {
+        guard request.hasRareParts else { return rules?.rules(for: request.head) }
+        let found = rules?.rules(for: request.ruledHead)
+        guard let override = request.overrides else { return found }
+        return overrides.rules(found ?? .none, override)
+    }
+
+    /// Returns the targets under which responses to requests for this target are stored. These are
+    /// the target itself, and the targets that rules change it to for each method with stored
+    /// responses.
+    ///
+    /// Invalidation and purging cover all of them. Without rules, there is only the target itself.
+    ///
+    /// - Parameters:
+    ///   - request: a request whose method is always included.
+    ///   - override: a request's own settings, which apply in addition to the rules.
+    package func keyedTargets(
+        of target: TargetURI,
+        like request: HTTPRequest? = nil,
+        overriding override: (any SettingsOverriding)? = nil
+    ) -> [TargetURI] {
+        var result = [target]
+        guard rules != nil || override != nil else { return result }
+        var methods: [HTTPRequest.Method] = [.get, .head, .post]
+        if let query = HTTPRequest.Method(rawValue: "QUERY") { methods.append(query) }
+        if let request, !methods.contains(request.method) { methods.append(request.method) }
+        for method in methods {
+            let head = HTTPRequest(
+                method: method,
+                scheme: target.scheme,
+                authority: target.authority,
+                path: target.requestTarget
+            )
+            let base = rules?.rules(for: head) ?? .none
+            var all = [base]
+            if let override { all.append(overrides.rules(base, override)) }
+            for found in all {
+                let keyed = target.rewritten(dropping: found.dropped, sorting: found.settings.target.sortsParameters)
+                    .ignoring(found.ignored)
+                if !result.contains(keyed) { result.append(keyed) }
+            }
+        }
+        return result
+    }
+}
