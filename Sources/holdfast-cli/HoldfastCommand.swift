@@ -4,13 +4,6 @@ import CommandLineSupport
 /// `holdfast`: the request layer and the gateway for the shell.
 @main
 struct HoldfastCommand: AsyncParsableCommand {
-    /// The version in reports and in the Debian package; scripts/deb reads this line. Nothing has
-    /// been released yet.
-    static let version = "unreleased"
-    /// The commit. A build cannot determine it: a plugin would have to run Git on every build, and
-    /// the sources may not be in a repository. To build from a commit, you can set it here.
-    static let revision = "unknown"
-
     static let configuration = CommandConfiguration(
         commandName: "holdfast",
         abstract: "Keeps a service responding when the network does not.",
@@ -18,7 +11,7 @@ struct HoldfastCommand: AsyncParsableCommand {
             Stores responses in a folder by the rules of HTTP caching (RFC 9111), and serves them when the origin is unreachable. \
             'cache-dump' shows the content of a store.
             """,
-        version: version,
+        version: Release.version,
         subcommands: [
             Get.self, Serve.self, Inspect.self, Status.self, Mode.self, Staleness.self, Purge.self, Pin.self,
             Unpin.self, Origins.self, Reload.self, Try.self, Explain.self, Check.self, FleetCommand.self,

@@ -185,7 +185,7 @@ import Testing
         #expect(outage.served == 10 + delay && outage.refused == 10 + delay && outage.oldestServed == 110)
         let report = OutagesReport(log, since: time(0), at: time(110))
         #expect(report.outages.map(\.fromStore) == [10 + delay] && report.outages.map(\.seconds) == [10 + delay])
-        let present = try #require(OverviewReport.Outage(log.present))
+        let present = try #require(OutageReport(log.present))
         #expect(present.fromStore == 10 + delay && present.refused == 10 + delay && present.oldestSeconds == 110)
     }
 
@@ -200,7 +200,7 @@ import Testing
         #expect(report.outages.map(\.origin) == ["b", "a"] && report.outages.map(\.seconds) == [30, 45])
         #expect(report.outages.map(\.fromStore) == [30, 45] && report.outages.map(\.oldestSeconds) == [60, 50])
         #expect(report.outages[0].until == nil && report.outages[1].until == EndTime.text(time(50)))
-        let present = try #require(OverviewReport.Outage(log.present))
+        let present = try #require(OutageReport(log.present))
         #expect(present.fromStore == 30 && present.since == EndTime.text(time(30)) && present.oldestSeconds == 60)
     }
 

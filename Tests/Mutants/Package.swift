@@ -190,7 +190,7 @@ let package = Package(
             name: "HoldfastTesting",
             dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, logging],
             // These need the request layer, which is not here.
-            exclude: ["Client", "LocalizedErrors.swift", "Network/ScriptedTransport+Samples.swift"]
+            exclude: ["Client", "Network/ScriptedTransport+Samples.swift"]
         ),
         .target(
             name: "HoldfastConfiguration",

@@ -90,35 +90,6 @@ enum Readers {
         return result
     }
 
-    /// Reads the names of protocols that may replace HTTP on a connection.
-    static func upgrades(_ value: FileValue) throws(Refusal) -> [String] {
-        let items = try value.list(of: "protocols such as 'websocket'")
-        guard items.count <= Configuration.Route.upgradeLimit else {
-            throw Refusal("There are \(items.count) protocols. The limit is \(Configuration.Route.upgradeLimit).")
-        }
-        var result: [String] = []
-        for item in items {
-            let name = try item.text("a protocol such as 'websocket'").lowercased()
-            guard name.utf8.allSatisfy({ $0.isTokenByte || $0 == UInt8(ascii: "/") }), name.utf8.count <= 64 else {
-                throw Refusal(
-                    "\(item.shown) is not a protocol name. A name has 1 to 64 ASCII letters, digits, and characters such as '-', '.' and '/'.",
-                    line: item.line
-                )
-            }
-            // Through such a tunnel, requests would reach the origin without passing the gateway's
-            // routes and limits.
-            let kind = name.prefix { $0 != "/" }
-            guard !["h2", "h2c", "h3", "http", "tls"].contains(kind) else {
-                throw Refusal(
-                    "\(item.shown) would carry requests past the gateway. Use a protocol such as 'websocket'.",
-                    line: item.line
-                )
-            }
-            if !result.contains(name) { result.append(name) }
-        }
-        return result
-    }
-
     private static let commonMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"]
 
     static func methods(_ value: FileValue) throws(Refusal) -> [HTTPRequest.Method] {

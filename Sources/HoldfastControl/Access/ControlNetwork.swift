@@ -35,9 +35,13 @@ package struct ControlNetwork: Sendable {
     /// Returns the page's URL for browsers. If the host is the wildcard address, the URL uses the
     /// first additional host, or `localhost` if there is none.
     func pageURL(port: Int) -> String {
-        guard ["0.0.0.0", "::"].contains(host) else { return ControlServer.url(host, port) }
+        guard ["0.0.0.0", "::"].contains(host) else { return Self.url(host, port) }
         let name = hosts.first ?? "localhost"
         return "http://\(name)" + (name.hasPort ? "" : ":\(port)")
+    }
+
+    static func url(_ host: String, _ port: Int) -> String {
+        "http://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
 
     /// Listens briefly, to detect errors before the gateway serves clients.

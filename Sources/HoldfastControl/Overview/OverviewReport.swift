@@ -78,27 +78,6 @@ struct OverviewReport: Sendable, Hashable, Codable {
         }
     }
 
-    /// The current outages combined.
-    struct Outage: Sendable, Hashable, Codable {
-        /// The time when the first of them began.
-        var since: String
-        /// The number of stale responses that came from the store because an origin was
-        /// unreachable.
-        var fromStore: Int64
-        /// The number of requests that could not be answered.
-        var refused: Int64
-        /// The age of the oldest stale response that was served, in seconds.
-        var oldestSeconds: Int64
-
-        init?(_ outages: [OutageLog.Outage]) {
-            guard let first = outages.min(by: { $0.since < $1.since }) else { return nil }
-            since = EndTime.text(first.since)
-            fromStore = first.served
-            refused = first.refused
-            oldestSeconds = outages.map(\.oldestServed).max() ?? 0
-        }
-    }
-
     struct Store: Sendable, Hashable, Codable {
         /// The store's condition: `usable`, `readOnly`, `notWritable` or `unreadable`.
         var condition: String
@@ -155,7 +134,7 @@ struct OverviewReport: Sendable, Hashable, Codable {
     var origins: [OriginsReport.Origin]
     var originCount: Int
     var unreachableCount: Int
-    var outage: Outage?
+    var outage: OutageReport?
     var recent: Traffic?
     var hour: Traffic?
     var offlineAnswerable: Answerable?
@@ -207,7 +186,7 @@ struct OverviewReport: Sendable, Hashable, Codable {
             of: originCount,
             standsIn: instead > 0
         )
-        outage = Outage(past.outages)
+        outage = OutageReport(past.outages)
         recent = past.recent.map(Traffic.init)
         hour = past.hour.map(Traffic.init)
         offlineAnswerable = past.hour.flatMap(Answerable.init)
@@ -234,5 +213,15 @@ extension OverviewReport.ResponsesFrom {
         case (_, _) where standsIn: self = .mixed
         default: self = .origin
         }
+    }
+}
+
+extension OutageReport {
+    init?(_ outages: [OutageLog.Outage]) {
+        guard let first = outages.min(by: { $0.since < $1.since }) else { return nil }
+        since = EndTime.text(first.since)
+        fromStore = first.served
+        refused = first.refused
+        oldestSeconds = outages.map(\.oldestServed).max() ?? 0
     }
 }

@@ -210,7 +210,7 @@ package final class ControlServer: Service {
         return application(responder, on: .hostname(network.host, port: network.port), group) { channel in
             let port = channel.localAddress?.port ?? network.port
             phase.pageURL = network.pageURL(port: port)
-            whenListening(.network(Self.url(network.host, port)))
+            whenListening(.network(ControlNetwork.url(network.host, port)))
         }
     }
 
@@ -220,12 +220,9 @@ package final class ControlServer: Service {
         responder.entryPoint = .metrics(BrowserGuard(hosts: address.allowedHosts, permitsOwnOrigin: false))
         responder.served = ControlResponder.metrics
         return application(responder, on: .hostname(address.host, port: address.port), group) { channel in
-            whenListening(.metrics(Self.url(address.host, channel.localAddress?.port ?? address.port) + "/metrics"))
+            let port = channel.localAddress?.port ?? address.port
+            whenListening(.metrics(ControlNetwork.url(address.host, port) + "/metrics"))
         }
-    }
-
-    static func url(_ host: String, _ port: Int) -> String {
-        "http://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
 
     private func application(

@@ -119,7 +119,7 @@ package struct StatusReport: Sendable, Hashable, Codable {
         _ condition: StoreCondition,
         _ statistics: StoreStatistics?,
         _ fleet: FleetState?,
-        outage: OverviewReport.Outage? = nil,
+        outage: OutageReport? = nil,
         at now: Timestamp
     ) {
         let conditions = operations.origins
@@ -157,7 +157,7 @@ package struct StatusReport: Sendable, Hashable, Codable {
         _ mode: ModeState,
         _ staleness: StalenessState,
         _ away: [OriginCondition],
-        _ outage: OverviewReport.Outage?,
+        _ outage: OutageReport?,
         _ store: StoreCondition,
         _ reload: ReloadReport?,
         at now: Timestamp
@@ -202,7 +202,7 @@ package struct StatusReport: Sendable, Hashable, Codable {
     }
 
     /// Returns text about the effects of an outage so far.
-    private static func sentence(_ outage: OverviewReport.Outage) -> String {
+    private static func sentence(_ outage: OutageReport) -> String {
         let refused =
             outage.refused == 1 ? "1 request was rejected" : "\(number(outage.refused)) requests were rejected"
         let count = outage.fromStore

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 public import Holdfast
 
 /// A client with a scripted network, a temporary store, and manual clocks: see
@@ -32,6 +32,12 @@ public struct UnscriptedCalls: Error, Sendable, Hashable, CustomStringConvertibl
     }
 }
 
+// Without this, `localizedDescription` would state only the type and a number.
+extension UnscriptedCalls: LocalizedError {
+    /// The description.
+    public var errorDescription: String? { description }
+}
+
 /// An error that lists endpoint properties that compile but are ignored.
 ///
 /// For example, `let timeout: Int` is ignored because `Endpoint.timeout` is a `Duration` and has a
@@ -47,6 +53,11 @@ public struct IgnoredProperties: Error, Sendable, Hashable, CustomStringConverti
         properties = found.map { "\($0.endpoint).\($0.property)" }
         description = found.map { "\($0.endpoint): \($0.explanation)" }.joined(separator: "\n")
     }
+}
+
+extension IgnoredProperties: LocalizedError {
+    /// The description.
+    public var errorDescription: String? { description }
 }
 
 /// Runs a test with a client whose network consists only of scripted replies.

@@ -12,6 +12,12 @@ public struct ExpiryFixtureError: Error, Sendable, Hashable, CustomStringConvert
     public var description: String { message }
 }
 
+// Without this, `localizedDescription` would state only the type and a number.
+extension ExpiryFixtureError: LocalizedError {
+    /// The description.
+    public var errorDescription: String? { description }
+}
+
 extension ExpiryFixture {
     /// Reads a fixture.
     ///

@@ -4,12 +4,24 @@ import HTTPTypes
 public import Holdfast
 import NIOCore
 
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
 /// An error for an endpoint that cannot be scripted.
 public struct ScriptError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The endpoint and the missing part.
     public var message: String
     /// The message.
     public var description: String { message }
+}
+
+// Without this, `localizedDescription` would state only the type and a number.
+extension ScriptError: LocalizedError {
+    /// The description.
+    public var errorDescription: String? { description }
 }
 
 extension ScriptedTransport.Reply {

@@ -148,4 +148,12 @@ final class DatabaseState: Sendable {
         let horizon = now.adding(milliseconds: Timestamp.clockTolerance).milliseconds
         return furthest.load(ordering: .relaxed) > horizon ? horizon : nil
     }
+
+    /// Returns the hashes of a key's origin and principal.
+    func wideHashes(of key: CacheKey) -> WideHashes {
+        WideHashes(
+            origin: hash(key.components.target.originBytes, .origin),
+            owner: KeyOwner(key).map { hash($0.canonicalBytes, .owner) }
+        )
+    }
 }

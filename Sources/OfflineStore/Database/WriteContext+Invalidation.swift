@@ -4,23 +4,6 @@ import HTTPCacheSemantics
 /// Invalidations: one sequence and one bounded log, which is checked inside the commit of every
 /// in-flight fetch.
 extension WriteContext {
-    enum LogScope: Int64 {
-        case all = 0
-        case target = 1
-        case key = 2
-        case tag = 3
-        /// It has a number so that the sidecar knows of it. Fetches of objects are checked against
-        /// it; fetches of responses are not.
-        case object = 4
-        /// The hash is the origin's. In-flight fetches of the whole origin are checked against it,
-        /// because the prefix itself may no longer be recorded by then.
-        case prefix = 5
-        /// The hash is that of the principal.
-        case principal = 6
-        /// Objects whose keys begin with some bytes; checked as ``object`` is.
-        case objects = 7
-    }
-
     /// The result of an invalidation.
     struct Invalidation: Sendable {
         var number: Int64

@@ -53,7 +53,7 @@ extension WriteContext {
     }
 
     /// Revises one response.
-    func revise(_ id: Int64, _ revising: CacheManager.Revising) throws -> Revised {
+    func revise(_ id: Int64, _ revising: (StoredResponse) -> ResponseRevision?) throws -> Revised {
         var revised = Revised()
         let original: Original
         switch try read(id) {

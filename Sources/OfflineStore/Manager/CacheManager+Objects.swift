@@ -316,15 +316,6 @@ extension CacheManager {
         return .found(LoadedObject(record, head, bytes: Array(content.readableBytesView)))
     }
 
-    static func memoryEntry(_ object: LoadedObject, key: [UInt8], hash: Int64, sequence: Int64) -> MemoryEntry {
-        MemoryEntry(
-            key: key,
-            value: .object(object),
-            subject: InvalidationSubject(keyHash: hash, targetHash: hash),
-            sequence: sequence
-        )
-    }
-
     static let objectQuery = EntryRecord.Query("key_hash = ?1 AND kind = 1")
 
     /// Decodes an object's value. Without a `coder`, the value is kept as long as the object's

@@ -32,7 +32,7 @@ struct ObjectEntry: Sendable {
         )
         if bytes.count <= residentLimit {
             draft.memoryEntry = { [self] in
-                CacheManager.memoryEntry(loadedObject(id), key: key, hash: keyHash, sequence: $0)
+                MemoryEntry(loadedObject(id), key: key, hash: keyHash, sequence: $0)
             }
         }
         return draft

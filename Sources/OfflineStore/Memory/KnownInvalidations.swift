@@ -1,10 +1,9 @@
-import HTTPCacheSemantics
 import Synchronization
 
 /// A committed invalidation, in the form that entries in memory are checked against.
 struct CommittedInvalidation: Sendable {
     var number: Int64
-    var scope: WriteContext.LogScope
+    var scope: LogScope
     var hash: Int64
 }
 
@@ -15,7 +14,7 @@ struct CommittedInvalidation: Sendable {
 /// thousands.
 final class KnownInvalidations: Sendable {
     private struct Key: Hashable {
-        var scope: WriteContext.LogScope
+        var scope: LogScope
         var hash: Int64
     }
 
@@ -76,7 +75,7 @@ final class KnownInvalidations: Sendable {
     ) -> Bool {
         state.withLock { state in
             if number < state.lowWaterMark || number < state.lastOfAll { return true }
-            func isInvalidated(_ scope: WriteContext.LogScope, _ hash: Int64) -> Bool {
+            func isInvalidated(_ scope: LogScope, _ hash: Int64) -> Bool {
                 state.last[Key(scope: scope, hash: hash)].map { $0 > number } ?? false
             }
             if isInvalidated(.target, subject.targetHash) || isInvalidated(.key, subject.keyHash)
@@ -105,14 +104,4 @@ struct WideHashes: Sendable {
     var origin: Int64
     /// The hash of the principal; `nil` if the response does not belong to a named principal.
     var owner: Int64?
-}
-
-extension DatabaseState {
-    /// Returns the hashes of a key's origin and principal.
-    func wideHashes(of key: CacheKey) -> WideHashes {
-        WideHashes(
-            origin: hash(key.components.target.originBytes, .origin),
-            owner: KeyOwner(key).map { hash($0.canonicalBytes, .owner) }
-        )
-    }
 }

@@ -99,3 +99,14 @@ extension StoredResponse {
         count <= 15 ? 0 : 48 + count
     }
 }
+
+extension MemoryEntry {
+    init(_ object: LoadedObject, key: [UInt8], hash: Int64, sequence: Int64) {
+        self.init(
+            key: key,
+            value: .object(object),
+            subject: InvalidationSubject(keyHash: hash, targetHash: hash),
+            sequence: sequence
+        )
+    }
+}

@@ -228,7 +228,7 @@ final class SQLiteResponseStore: ResponseStore {
         if let memory = reading.database.state.memory, object.bytes.count <= memory.bodyLimit,
             memory.admits(missing.hash, bytes: object.bytes.count)
         {
-            let entry = CacheManager.memoryEntry(
+            let entry = MemoryEntry(
                 object,
                 key: missing.key,
                 hash: missing.hash,

@@ -50,8 +50,8 @@ extension GatewayProcess {
                 store: store.folder,
                 operations: operations,
                 build: ProgramBuild(
-                    version: HoldfastCommand.version,
-                    revision: HoldfastCommand.revision,
+                    version: Release.version,
+                    revision: Release.revision,
                     sqlite: CacheManager.sqliteVersion
                 ),
                 loops: Array(group.makeIterator()),

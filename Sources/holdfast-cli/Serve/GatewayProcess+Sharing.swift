@@ -19,7 +19,7 @@ extension GatewayProcess {
             settings.file,
             store: store,
             environment: ProcessInfo.processInfo.environment,
-            version: HoldfastCommand.version,
+            version: Release.version,
             logger: logger
         )
         if let member { metrics.add(SharingMetrics(status: member.status)) }

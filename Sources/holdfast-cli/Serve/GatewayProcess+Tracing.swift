@@ -28,7 +28,7 @@ extension GatewayProcess {
         guard let tracing else {
             return (try OriginTransport(configuration: configuration, group: group, logger: logger), nil)
         }
-        let tracer = RequestTracer(tracing, version: HoldfastCommand.version, metrics: metrics, logger: logger)
+        let tracer = RequestTracer(tracing, version: Release.version, metrics: metrics, logger: logger)
         let transport = try OriginTransport(configuration: configuration, group: group, logger: logger, tracer: tracer)
         StandardStream.error.line("holdfast sending traces to \(tracing.endpoint)")
         return (transport, tracer)

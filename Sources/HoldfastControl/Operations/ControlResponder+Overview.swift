@@ -26,7 +26,7 @@ extension ControlResponder {
         let condition = await operations.storeCondition()
         let reading = await store.readingForPage()
         let past = await recorder.past()
-        let outage = OverviewReport.Outage(past.outages)
+        let outage = OutageReport(past.outages)
         let status = StatusReport(
             about,
             operations,
