@@ -1,5 +1,5 @@
 package import HTTPCacheSemantics
-package import HTTPTypes
+import HTTPTypes
 
 /// The actions that the machine returns.
 extension ReuseMachine {
