@@ -53,7 +53,7 @@ struct Sweep {
         for _ in 0..<limit {
             Line.write("at \(number)")
             let path = "\(folder)/\(number)"
-            var round = Round(path: path, seed: seed &+ UInt64(number), isPrepared: isPrepared)
+            var round = Round(path: path, seed: seed &+ UInt64(number), isPrepared: isPrepared, error: error)
             let plan = fault_plan(mode: mode, error: error, first: number, count: length, seed: 0)
             await round.run(plan)
             for finding in round.findings { Line.write("wrong \(number) at \(round.struckCall): \(finding)") }
@@ -86,6 +86,8 @@ private struct Round {
     let path: String
     let seed: UInt64
     let isPrepared: Bool
+    /// The error of the fault.
+    let error: Int32
 
     var model = StoreModel(lanes: 1)
     var findings: [String] = []
@@ -94,10 +96,11 @@ private struct Round {
     /// Operations that failed during the fault.
     var failures = 0
 
-    init(path: String, seed: UInt64, isPrepared: Bool) {
+    init(path: String, seed: UInt64, isPrepared: Bool, error: Int32) {
         self.path = path
         self.seed = seed
         self.isPrepared = isPrepared
+        self.error = error
     }
 
     mutating func run(_ plan: fault_plan) async {
@@ -127,9 +130,17 @@ private struct Round {
         }
     }
 
-    /// Opens the store; if the fault prevents that, opens it after the fault.
+    /// Opens the store; if the fault prevents that, opens it after the fault. On a full disk, a
+    /// store is opened only for reading, until it is opened again.
     private mutating func open() async throws -> CacheManager {
         do {
+            let store = try await CacheManager.openForFaults(path)
+            guard store.isReadOnly else { return store }
+            failures += 1
+            if fault_strikes() == 0 { findings.append("opened only for reading before the fault") }
+            if error != ENOSPC { findings.append("opened only for reading, but the disk is not full") }
+            endFault()
+            try await store.close()
             return try await CacheManager.openForFaults(path)
         } catch let error as StoreError {
             failures += 1
