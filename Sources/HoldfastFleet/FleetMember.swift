@@ -137,7 +137,7 @@ package final class FleetMember: FleetMembership {
             try await sharing.join()
         } catch {
             logger.warning(
-                "the store cannot join the fleet log yet; other nodes do not receive its purges until it can",
+                "the store cannot join the fleet log yet; its purges reach the other nodes once it can",
                 metadata: ["error": "\(error)"]
             )
         }

@@ -210,6 +210,31 @@ import Testing
             try await again.close()
         }
 
+        /// A store that cannot join a fleet's log journals nothing, but other nodes must not miss
+        /// its purges.
+        ///
+        /// Mutant: `full-disk-forgets-purges-before-joining`.
+        @Test func purgesBeforeAStoreCanJoinReachOtherNodesAsAMarkOfEverything() async throws {
+            let disk = try #require(SmallDisk(in: folder.path))
+            let store = try await open(disk)
+            let log = store.invalidationLog
+            try await fill(store)
+            let reader = try Reader(disk.path + "/store/0001.sqlite")
+            try await exhaust(disk, store)
+            await #expect(throws: (any Error).self) { try await log.join("shop", at: clock.now()) }
+            _ = try? await store.responses.invalidate(.tag("tag"), .mark(.unspecified), at: clock.now())
+            reader.close()
+            disk.free()
+            // Written before the store joins, so it is not journaled.
+            try await store.responses.invalidate(.tag("other"), .mark(.unspecified), at: clock.now())
+            #expect(try await log.join("shop", at: clock.now()).unpublished == 1)
+            #expect(try await log.unpublished(limit: 10).map(\.scope) == [.all])
+            #expect(try await causes("key", store) == [nil], "this store's responses are not marked")
+            // The log knows the store, so nothing is missing.
+            #expect(try await log.join("shop", at: clock.now()).unpublished == 1)
+            try await store.close()
+        }
+
         /// A purge that is only in its memory may be lost with it.
         ///
         /// Mutant: `full-disk-counts-purges-as-applied`.

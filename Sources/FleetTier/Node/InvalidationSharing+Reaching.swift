@@ -19,12 +19,13 @@ extension InvalidationSharing {
         within limit: Duration,
         on clock: C
     ) async -> PurgeReach where C.Duration == Duration {
-        // A purge before the store has joined may not be in the journal.
+        // A purge before the store has joined may not be in the journal, so its publication cannot
+        // be seen.
         guard identity != nil else {
             return PurgeReach(
                 level: .queued,
-                note: "The store has not joined the fleet log yet, so other nodes may never receive the purge. "
-                    + "Repeat it later."
+                note: "The store could not join the fleet log. Once it can, all nodes receive the purge, or validate "
+                    + "every stored response before its next use."
             )
         }
         let additions = log.additionCount

@@ -110,8 +110,9 @@ package actor InvalidationSharing {
 
     // MARK: Steps
 
-    /// Starts journaling the store's invalidations. Call it before anything can purge: an earlier
-    /// purge never reaches other nodes. Does nothing if the store has joined, and needs no server.
+    /// Starts journaling the store's invalidations. Call it before anything can purge, because
+    /// earlier invalidations are not journaled. Does nothing if the store has joined. Needs no
+    /// server.
     package func join() async throws {
         guard follower == nil else { return }
         let place = try await log.join(settings.namespace.text, at: wall.now())

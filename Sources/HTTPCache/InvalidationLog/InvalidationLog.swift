@@ -25,7 +25,9 @@ package protocol InvalidationLog: Sendable {
 
     /// Starts or continues journaling.
     ///
-    /// A store that had joined a log with another name drops its journal and its position.
+    /// A store that had joined a log with another name drops its journal and its position. If an
+    /// earlier attempt failed, invalidations since then may be missing, so an invalidation that
+    /// makes other nodes mark everything is journaled in their place.
     ///
     /// - Parameter name: the namespace of the fleet log.
     func join(_ name: String, at now: Timestamp) async throws -> LogStart

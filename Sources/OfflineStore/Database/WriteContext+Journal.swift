@@ -129,9 +129,9 @@ extension WriteContext {
     ///
     /// - Parameters:
     ///   - node: the store's name among the nodes.
-    ///   - replacesAnother: whether the database replaced a damaged one, which may have
-    ///     had a journal.
-    func join(_ name: String, as node: PurgeID, replacesAnother: Bool, at now: Timestamp) throws -> LogStart {
+    ///   - lacksInvalidations: whether this store may have made invalidations that are not in the
+    ///     journal. If so, the other nodes mark everything.
+    func join(_ name: String, as node: PurgeID, lacksInvalidations: Bool, at now: Timestamp) throws -> LogStart {
         let statement = try connection.prepare("SELECT name FROM shared_log")
         let isKnown = try statement.step() && statement.bytes(0) == Array(name.utf8)
         statement.reset()
@@ -147,7 +147,7 @@ extension WriteContext {
             insertion.bind(1, Array(name.utf8))
             insertion.bind(2, node.bytes)
             try insertion.run()
-            if replacesAnother { try journalEverything(at: now) }
+            if lacksInvalidations { try journalEverything(at: now) }
         }
         memory.isInFleet = true
         return try place()

@@ -7,6 +7,8 @@ final class SQLiteInvalidationLog: InvalidationLog {
     private let core: StoreCore
     /// Other nodes' purges that are in effect but could not be written.
     private let held = Mutex<Set<PurgeID>>([])
+    /// Whether the store could not join, so its invalidations since then may not be journaled.
+    private let hasFailedToJoin = Atomic(false)
 
     init(core: StoreCore) {
         self.core = core
@@ -19,14 +21,20 @@ final class SQLiteInvalidationLog: InvalidationLog {
     func additions() -> AsyncStream<Void> { core.journalAdditions.listen() }
 
     func join(_ name: String, at now: Timestamp) async throws -> LogStart {
-        let database = try core.database()
-        let replacesAnother = database.number > 1
-        let (node, notes) = try NodeFile(core.folder).make()
-        var place = try await core.write(to: database, isDurable: true) {
-            try $0.join(name, as: node, replacesAnother: replacesAnother, at: now)
+        do {
+            let database = try core.database()
+            let (node, notes) = try NodeFile(core.folder).make()
+            // A database that replaced a damaged one may have had a journal.
+            let lacks = database.number > 1 || hasFailedToJoin.load(ordering: .relaxed)
+            var place = try await core.write(to: database, isDurable: true) {
+                try $0.join(name, as: node, lacksInvalidations: lacks, at: now)
+            }
+            place.notes = notes
+            return place
+        } catch {
+            hasFailedToJoin.store(true, ordering: .relaxed)
+            throw error
         }
-        place.notes = notes
-        return place
     }
 
     func remember(_ notes: [UInt8]) async throws { try NodeFile(core.folder).write(notes: notes) }
