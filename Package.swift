@@ -166,10 +166,35 @@ let package = Package(
         .target(name: "HoldfastMetrics", dependencies: ["LibC", coreMetrics]),
         .target(name: "LocalSockets", dependencies: ["LibC"]),
 
+        // Messages of HTTP/1, and what the requests of every protocol share.
+        .target(name: "HTTPWire", dependencies: ["LibC", "HTTPCacheSemantics", httpTypes, nioCore]),
+        // Sockets, deadlines and tasks of one event loop.
+        .target(name: "EventLoops", dependencies: ["LibC", "HTTPCache", nioCore, nioPosix, nioSSL]),
+        .target(
+            name: "TLSCertificates",
+            dependencies: [
+                "LibC", "HoldfastConfiguration", crypto, cryptoExtras, nioCore, nioPosix, nioSSL, logging,
+            ]
+        ),
+        // Routes from clients' URLs to origins', and back.
+        .target(
+            name: "GatewayRouting",
+            dependencies: ["HTTPCacheSemantics", "HoldfastConfiguration", "HTTPWire", httpTypes, nioCore]
+        ),
+        .target(
+            name: "OriginConnections",
+            dependencies: [
+                "LibC", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastMetrics",
+                "HoldfastTracing",
+                "HTTPWire", "EventLoops", "GatewayRouting", "TLSCertificates", httpTypes, instrumentation, nioCore,
+                nioPosix, nioSSL, nioTLS, logging, serviceLifecycle, tracing,
+            ]
+        ),
         .target(
             name: "HoldfastGateway",
             dependencies: [
-                "LibC", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastConfiguration",
+                "LibC", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HTTPWire", "EventLoops",
+                "GatewayRouting", "TLSCertificates", "OriginConnections", "HoldfastConfiguration",
                 "HoldfastMetrics",
                 "HoldfastTracing", "LocalSockets", "CNGHTTP2", crypto, cryptoExtras, httpTypes, instrumentation,
                 nioCore, nioPosix, nioSSL, nioTLS, logging, serviceLifecycle, tracing,
@@ -344,7 +369,8 @@ let package = Package(
             name: "HoldfastGatewayTests",
             dependencies: [
                 "LibC", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore",
-                "HoldfastConfiguration", "HoldfastTracing", "LocalSockets", "HoldfastGateway", "HoldfastTesting",
+                "HoldfastConfiguration", "HoldfastTracing", "LocalSockets", "HTTPWire", "EventLoops", "GatewayRouting",
+                "TLSCertificates", "OriginConnections", "HoldfastGateway", "HoldfastTesting",
                 "TestSupport", "CNGHTTP2", "HTTP2Client", httpTypes, nioCore, nioPosix, nioSSL, logging,
             ]
         ),
@@ -400,7 +426,8 @@ let package = Package(
         .testTarget(
             name: "ConformanceTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HoldfastGateway", "HoldfastTesting", "HTTP2Client", httpTypes,
+                "HTTPCacheSemantics", "HTTPCache", "HTTPWire", "EventLoops", "HoldfastGateway", "HoldfastTesting",
+                "HTTP2Client", httpTypes,
                 nioCore, nioPosix, logging,
             ]
         ),
@@ -415,7 +442,8 @@ let package = Package(
         .testTarget(
             name: "FailureTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "FleetTier", "OfflineStore", "RedisTier", "HoldfastGateway",
+                "HTTPCacheSemantics", "HTTPCache", "FleetTier", "OfflineStore", "RedisTier", "OriginConnections",
+                "HoldfastGateway",
                 "HoldfastTesting",
             ]
         ),
@@ -446,7 +474,8 @@ let package = Package(
             name: "FuzzReplayTests",
             dependencies: [
                 "CNGHTTP2", "HTTPCacheSemantics", "HTTPCache", "FleetTier", "OfflineStore", "HoldfastConfiguration",
-                "RedisTier", "HoldfastGateway", httpTypes, nioCore, nioHPACK,
+                "RedisTier", "HTTPWire", "GatewayRouting", "OriginConnections", "HoldfastGateway", httpTypes, nioCore,
+                nioHPACK,
             ],
             exclude: ["Targets/main.swift", "Targets/Require.swift"]
         ),

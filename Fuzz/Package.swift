@@ -76,11 +76,47 @@ let package = Package(
             dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams],
             swiftSettings: settings
         ),
+        // Messages of HTTP/1, and what the requests of every protocol share.
+        .target(
+            name: "HTTPWire",
+            dependencies: ["LibC", "HTTPCacheSemantics", httpTypes, nioCore],
+            swiftSettings: settings
+        ),
+        // Sockets, deadlines and tasks of one event loop.
+        .target(
+            name: "EventLoops",
+            dependencies: ["LibC", "HTTPCache", nioCore, nioPosix, nioSSL],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "TLSCertificates",
+            dependencies: [
+                "LibC", "HoldfastConfiguration", crypto, cryptoExtras, nioCore, nioPosix, nioSSL, logging,
+            ],
+            swiftSettings: settings
+        ),
+        // Routes from clients' URLs to origins', and back.
+        .target(
+            name: "GatewayRouting",
+            dependencies: ["HTTPCacheSemantics", "HoldfastConfiguration", "HTTPWire", httpTypes, nioCore],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "OriginConnections",
+            dependencies: [
+                "LibC", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastMetrics",
+                "HoldfastTracing",
+                "HTTPWire", "EventLoops", "GatewayRouting", "TLSCertificates", httpTypes, instrumentation, nioCore,
+                nioPosix, nioSSL, nioTLS, logging, serviceLifecycle, tracing,
+            ],
+            swiftSettings: settings
+        ),
         .target(
             name: "HoldfastGateway",
             dependencies: [
                 "LibC", "CNGHTTP2", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
-                "HoldfastConfiguration",
+                "HTTPWire", "EventLoops",
+                "GatewayRouting", "TLSCertificates", "OriginConnections", "HoldfastConfiguration",
                 "HoldfastMetrics", "HoldfastTracing", crypto, cryptoExtras, httpTypes, instrumentation, nioCore,
                 nioPosix,
                 nioSSL, nioTLS, logging, serviceLifecycle, tracing,
@@ -119,7 +155,8 @@ let package = Package(
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastGateway", "OfflineStore",
+                "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HTTPWire", "GatewayRouting",
+                "OriginConnections", "HoldfastGateway", "OfflineStore",
                 "RedisTier", "FleetTier", "CFuzzDriver", "CNGHTTP2", httpTypes, nioCore, nioHPACK,
             ],
             swiftSettings: settings

@@ -1,4 +1,6 @@
+import OriginConnections
 public import ServiceLifecycle
+import TLSCertificates
 
 /// Reloads certificates when their files change.
 ///

@@ -1,3 +1,4 @@
+import EventLoops
 import HoldfastConfiguration
 import LibC
 import LocalSockets
@@ -13,7 +14,7 @@ extension GatewayServer {
         var open = OpenListeners()
         do {
             for loop in loops {
-                open.bells.append(try await LoopBell.install(on: loop.eventLoop, for: loop.executor))
+                open.bells.append(try await loop.executor.installBell())
             }
             for listener in configuration.listeners {
                 do {

@@ -1,3 +1,4 @@
+import EventLoops
 public import HTTPCache
 package import HTTPCacheOperations
 import HoldfastConfiguration
@@ -8,6 +9,7 @@ public import NIOCore
 import NIOPosix
 public import ServiceLifecycle
 import Synchronization
+import TLSCertificates
 
 #if !canImport(ServiceLifecycle)
     #error("The module HoldfastGateway needs the trait 'Gateway' of the package 'holdfast'. Remove 'traits: []'.")
@@ -53,7 +55,7 @@ public final class GatewayServer: Service {
 
     /// - Parameters:
     ///   - engine: an engine with a shared-cache policy, and with a transport that reaches the
-    ///     routes' origins: an ``OriginTransport`` with the same routes.
+    ///     routes' origins: an `OriginTransport` with the same routes.
     ///   - group: the event loops that serve clients.
     ///   - instance: a number that differs between gateways with the same pseudonym. It is part of
     ///     requests' `Via`, so that a request that loops back to this gateway is rejected.
@@ -65,7 +67,7 @@ public final class GatewayServer: Service {
     ///   - accessLog: receives a line for each request that its level includes. The caller owns it,
     ///     and must keep it until the server has stopped.
     ///   - tracer: creates a span for each request; `nil` for none. Pass it to the
-    ///     ``OriginTransport`` too.
+    ///     `OriginTransport` too.
     public init(
         configuration: GatewayConfiguration,
         engine: CacheEngine,
@@ -222,7 +224,7 @@ public final class GatewayServer: Service {
     ///
     /// The listeners do not change. For open connections, timeouts and head limits do not change
     /// either. Pass new routes to the transport first:
-    /// ``OriginTransport/reconfigure(routes:origins:)``.
+    /// `OriginTransport.reconfigure(routes:origins:)`.
     public func reconfigure(_ configuration: GatewayConfiguration) {
         service.reconfigure(configuration)
     }

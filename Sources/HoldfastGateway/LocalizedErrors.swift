@@ -8,22 +8,7 @@ public import HTTPCacheSemantics
 
 // Without these conformances, `localizedDescription` would state only an error's type and a number.
 
-extension OriginTransport.TrustFailure: LocalizedError {
-    /// The same text as `description`.
-    public var errorDescription: String? { description }
-}
-
-extension OriginTransport.FileFailure: LocalizedError {
-    /// The same text as `description`.
-    public var errorDescription: String? { description }
-}
-
 extension ListenFailure: LocalizedError {
-    /// The same text as `description`.
-    public var errorDescription: String? { description }
-}
-
-extension GatewayRoutes.Conflict: LocalizedError {
     /// The same text as `description`.
     public var errorDescription: String? { description }
 }

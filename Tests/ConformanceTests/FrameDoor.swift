@@ -5,6 +5,8 @@ import HoldfastTesting
 import NIOCore
 import NIOPosix
 
+@testable import EventLoops
+@testable import HTTPWire
 @testable import HoldfastGateway
 
 /// The gateway with a client whose protocol sends lists of fields and frames: a ``FrameWriter`` in

@@ -5,6 +5,7 @@ import HoldfastTesting
 @testable import HTTPCache
 @testable import HoldfastGateway
 @testable import OfflineStore
+@testable import OriginConnections
 @testable import RedisTier
 
 /// The breaker of an origin.

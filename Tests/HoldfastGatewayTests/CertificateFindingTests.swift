@@ -5,6 +5,7 @@ import NIOSSL
 import Testing
 
 @testable import HoldfastGateway
+@testable import TLSCertificates
 
 /// The certificates of listeners, examined without serving.
 @Suite("Findings about certificates", .timeLimit(.minutes(20))) struct CertificateFindingTests {

@@ -8,6 +8,8 @@ import NIOCore
 import NIOPosix
 import Testing
 
+@testable import EventLoops
+@testable import HTTPWire
 @testable import HoldfastGateway
 
 /// One exchange and its writer, without a connection: the rules that hold for every protocol of

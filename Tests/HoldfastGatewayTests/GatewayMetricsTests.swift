@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 
 @testable import HoldfastGateway
+@testable import OriginConnections
 
 /// Numbers of a gateway, held against what clients and origins saw.
 @Suite("Metrics of the gateway", .timeLimit(.minutes(20))) struct GatewayMetricsTests {
@@ -333,7 +334,7 @@ import Testing
             }
             numbers.staleness[route].add(1)
             for status in 100..<600 {
-                for method in RequestLabels.methods.indices {
+                for method in KnownMethods.names.indices {
                     let labels = RequestLabels(route: route, method: method, status: status, version: status % 2)
                     numbers.durations.add(1, to: numbers.durations.number(of: labels))
                 }

@@ -2,6 +2,7 @@ import HTTPTypes
 import NIOCore
 import Testing
 
+@testable import HTTPWire
 @testable import HoldfastGateway
 
 /// Requests with the same fields as the one before them on their connection.

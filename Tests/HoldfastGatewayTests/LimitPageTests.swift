@@ -6,7 +6,10 @@ import HoldfastTracing
 import OfflineStore
 import Testing
 
+@testable import EventLoops
+@testable import HTTPWire
 @testable import HoldfastGateway
+@testable import OriginConnections
 
 @Suite("docs/limits.md", .timeLimit(.minutes(20)))
 struct LimitPageTests {

@@ -11,6 +11,7 @@ import Synchronization
 import Testing
 
 @testable import HoldfastGateway
+@testable import TLSCertificates
 
 /// TLS towards clients, over real sockets.
 @Suite("TLS on listeners", .timeLimit(.minutes(20))) struct ListenerTLSTests {

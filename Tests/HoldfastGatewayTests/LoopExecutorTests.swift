@@ -3,6 +3,7 @@ import NIOPosix
 import Synchronization
 import Testing
 
+@testable import EventLoops
 @testable import HoldfastGateway
 
 @Suite("Tasks on a loop", .timeLimit(.minutes(20)))

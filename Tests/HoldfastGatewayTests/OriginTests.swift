@@ -4,6 +4,7 @@ import NIOCore
 import Testing
 
 @testable import HoldfastGateway
+@testable import OriginConnections
 
 @Suite("Requests to the origin", .timeLimit(.minutes(20)))
 struct OriginTests {

@@ -5,6 +5,7 @@ import HoldfastTesting
 import NIOCore
 import Testing
 
+@testable import EventLoops
 @testable import HoldfastGateway
 
 /// Clients that hold places at an origin, and clients that need one, over sockets.

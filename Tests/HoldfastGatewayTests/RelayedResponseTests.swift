@@ -6,6 +6,7 @@ import NIOCore
 import Testing
 
 @testable import HoldfastGateway
+@testable import OriginConnections
 
 /// Relayed responses: which ones are relayed, and that clients see no difference.
 @Suite(.timeLimit(.minutes(20))) struct RelayedResponseTests {

@@ -2,6 +2,7 @@ import HTTPTypes
 import NIOCore
 import Testing
 
+@testable import HTTPWire
 @testable import HoldfastGateway
 
 /// The result of decoding some bytes: events, joined content, and how it ended.

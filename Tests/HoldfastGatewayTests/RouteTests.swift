@@ -2,6 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
+@testable import GatewayRouting
 @testable import HoldfastGateway
 
 @Suite("Routes", .timeLimit(.minutes(20)))

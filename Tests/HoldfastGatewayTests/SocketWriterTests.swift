@@ -5,6 +5,7 @@ import NIOPosix
 import Synchronization
 import Testing
 
+@testable import EventLoops
 @testable import HoldfastGateway
 
 /// All bytes arrive in their order, whether the system takes them at once, a part of them, or none

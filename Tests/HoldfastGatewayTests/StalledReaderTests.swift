@@ -4,6 +4,7 @@ import NIOCore
 import Synchronization
 import Testing
 
+@testable import EventLoops
 @testable import HoldfastGateway
 
 /// Clients that ask for a long stored response and read nothing: each costs one chunk, and all of

@@ -8,6 +8,7 @@ import NIOPosix
 import Testing
 
 @testable import HoldfastGateway
+@testable import OriginConnections
 
 /// Requests of a gateway with traces. `HoldfastTracesTests` has what a collector gets.
 @Suite("Traced requests", .timeLimit(.minutes(20)))

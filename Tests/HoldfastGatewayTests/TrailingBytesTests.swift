@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 
 @testable import HoldfastGateway
+@testable import OriginConnections
 
 #if canImport(Glibc)
     import Glibc

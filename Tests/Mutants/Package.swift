@@ -208,11 +208,37 @@ let package = Package(
             name: "HoldfastTracingTests",
             dependencies: ["HTTPCacheSemantics", "HoldfastTracing", instrumentation, logging, nioCore, tracing]
         ),
+        // Messages of HTTP/1, and what the requests of every protocol share.
+        .target(name: "HTTPWire", dependencies: ["LibC", "HTTPCacheSemantics", httpTypes, nioCore]),
+        // Sockets, deadlines and tasks of one event loop.
+        .target(name: "EventLoops", dependencies: ["LibC", "HTTPCache", nioCore, nioPosix, nioSSL]),
+        .target(
+            name: "TLSCertificates",
+            dependencies: [
+                "LibC", "HoldfastConfiguration", crypto, cryptoExtras, nioCore, nioPosix, nioSSL, logging,
+            ]
+        ),
+        // Routes from clients' URLs to origins', and back.
+        .target(
+            name: "GatewayRouting",
+            dependencies: ["HTTPCacheSemantics", "HoldfastConfiguration", "HTTPWire", httpTypes, nioCore]
+        ),
+        .target(
+            name: "OriginConnections",
+            dependencies: [
+                "LibC", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastMetrics",
+                "HoldfastTracing",
+                "HTTPWire", "EventLoops", "GatewayRouting", "TLSCertificates", httpTypes, instrumentation, nioCore,
+                nioPosix, nioSSL, nioTLS, logging, serviceLifecycle, tracing,
+            ]
+        ),
         .target(
             name: "HoldfastGateway",
             dependencies: [
                 "LibC", "CNGHTTP2", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
-                "HoldfastConfiguration", "HoldfastMetrics", "HoldfastTracing", crypto, cryptoExtras, httpTypes,
+                "HTTPWire", "EventLoops",
+                "GatewayRouting", "TLSCertificates", "OriginConnections", "HoldfastConfiguration", "HoldfastMetrics",
+                "HoldfastTracing", crypto, cryptoExtras, httpTypes,
                 instrumentation, nioCore, nioPosix, nioSSL, nioTLS, logging, serviceLifecycle, tracing,
             ]
         ),
@@ -249,7 +275,8 @@ let package = Package(
         .testTarget(
             name: "FailureTests",
             dependencies: [
-                "HTTPCache", "HTTPCacheSemantics", "HoldfastGateway", "HoldfastTesting", "OfflineStore", "RedisTier",
+                "HTTPCache", "HTTPCacheSemantics", "OriginConnections", "HoldfastGateway", "HoldfastTesting",
+                "OfflineStore", "RedisTier",
                 "FleetTier",
             ]
         ),
@@ -257,7 +284,8 @@ let package = Package(
         .testTarget(
             name: "HoldfastGatewayTests",
             dependencies: [
-                "CNGHTTP2", "HTTP2Client", "HoldfastGateway", "LocalSockets", "HoldfastConfiguration",
+                "CNGHTTP2", "HTTP2Client", "HTTPWire", "EventLoops", "GatewayRouting", "TLSCertificates",
+                "OriginConnections", "HoldfastGateway", "LocalSockets", "HoldfastConfiguration",
                 "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore", "HoldfastTesting",
                 "TestSupport", "HoldfastTracing", "LibC", httpTypes, nioCore, nioPosix, nioSSL, logging,
             ],

@@ -1,6 +1,8 @@
+import EventLoops
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import HTTPWire
 import HoldfastTracing
 import NIOCore
 

@@ -1,3 +1,4 @@
+import EventLoops
 import LibC
 import NIOCore
 import NIOPosix

@@ -1,4 +1,6 @@
+import GatewayRouting
 import HTTPCacheSemantics
+import HTTPWire
 public import HoldfastConfiguration
 
 /// A gateway's settings. All except the listeners can change while it runs. All except the routes
@@ -6,12 +8,12 @@ public import HoldfastConfiguration
 public struct GatewayConfiguration: Sendable {
     /// The routes. Requests go only to the origins of these routes, whatever the request names.
     ///
-    /// Give the transport the same routes: ``OriginTransport/Configuration/routes``.
+    /// Give the transport the same routes: `OriginTransport.Configuration.routes`.
     public var routes: GatewayRoutes
     /// The mirrors of origins. Their paths are ignored here. Where responses are rewritten, a
     /// mirror's URLs count as its origin's URLs.
     ///
-    /// Use the same mirrors as ``OriginTransport/Configuration/origins``.
+    /// Use the same mirrors as `OriginTransport.Configuration.origins`.
     public var mirrors: [GatewayOrigin: [GatewayOrigin]] = [:]
     /// The gateway's listeners, at most 16. ``host`` and ``port`` belong to the first listener with
     /// an address.
@@ -26,10 +28,10 @@ public struct GatewayConfiguration: Sendable {
     /// is `nil`, only ``maximumConnections`` applies. Default: `nil`, because behind a proxy or a
     /// container network all clients may share one address
     public var maximumConnectionsPerClient: Int?
-    /// The maximum number of concurrent tunnels of all routes with ``GatewayRoute/upgrades``.
+    /// The maximum number of concurrent tunnels of all routes with `GatewayRoute.upgrades`.
     /// Further tunnels get 503. Default: 1,000
     public var maximumTunnels = 1000
-    /// Limits on requests. See ``MessageLimits``.
+    /// Limits on requests. See `MessageLimits`.
     public var messageLimits = MessageLimits()
     /// The maximum number of bytes of content to read into memory for the key: of a QUERY, and of a
     /// POST if a rule requires it. Longer content passes through. Default: 1 MiB

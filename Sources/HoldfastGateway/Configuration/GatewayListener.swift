@@ -3,6 +3,7 @@ public import HoldfastConfiguration
 import LibC
 import LocalSockets
 import NIOCore
+import TLSCertificates
 
 /// An address or socket where a gateway listens.
 public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {

@@ -1,5 +1,7 @@
+import EventLoops
 import HTTPCacheSemantics
 import HTTPTypes
+import HTTPWire
 import NIOCore
 
 /// Responds with 503 on a connection that exceeds a limit, and closes the connection.

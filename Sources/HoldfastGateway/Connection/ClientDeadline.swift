@@ -1,3 +1,4 @@
+import EventLoops
 import NIOCore
 
 /// The deadline for a client's next step. Used on the connection's event loop.

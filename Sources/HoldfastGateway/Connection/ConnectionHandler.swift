@@ -1,5 +1,7 @@
+import EventLoops
 import HTTPCache
 import HTTPTypes
+import HTTPWire
 import HoldfastTracing
 import NIOCore
 import NIOSSL

@@ -1,3 +1,4 @@
+import EventLoops
 import HTTPCache
 import NIOCore
 import Synchronization

@@ -1,7 +1,10 @@
+import EventLoops
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import HTTPWire
 import NIOCore
+import OriginConnections
 
 /// Writes the responses on a client's HTTP/1 connection in order. RFC 9112
 ///
@@ -70,7 +73,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
     /// - Parameter head: `nil` if no valid request could be read.
     func begin(_ head: RequestHead?) {
         method = head?.request.method
-        minorVersion = head?.request.receivedProtocol == .http10 ? 0 : 1
+        minorVersion = if case .http10 = head?.request.receivedProtocol { 0 } else { 1 }
         framing = nil
         if head == nil { releaseRequestBytes() }
     }

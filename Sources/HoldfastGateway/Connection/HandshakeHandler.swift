@@ -1,3 +1,4 @@
+import EventLoops
 import LibC
 import Logging
 import NIOCore

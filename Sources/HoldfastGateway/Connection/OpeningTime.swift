@@ -1,3 +1,4 @@
+import EventLoops
 import NIOCore
 
 /// The time that a peer has to open its connection: to send the PROXY protocol header, or to

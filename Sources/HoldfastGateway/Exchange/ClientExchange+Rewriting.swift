@@ -1,7 +1,10 @@
+import GatewayRouting
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import HTTPWire
 import NIOCore
+import OriginConnections
 
 /// Rewrites the response for the exchange's client, after the cache and before the client's
 /// protocol.

@@ -1,6 +1,8 @@
+import EventLoops
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import HTTPWire
 import HoldfastTracing
 import NIOCore
 import Synchronization
@@ -146,7 +148,7 @@ final class ClientExchange: @unchecked Sendable {
         if request.isPurge { return purge() }
         let (service, context) = (session.service, responseContext)
         guard service.isHealthCheck(request, context.inForce) else {
-            if request.upgrade != .none, serveUpgrade(context) { return }
+            if !request.upgrade.isNone, serveUpgrade(context) { return }
             return startTask(for: .request)
         }
         isRecorded = false

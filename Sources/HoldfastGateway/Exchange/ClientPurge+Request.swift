@@ -1,4 +1,5 @@
 import HTTPTypes
+import HTTPWire
 
 extension GatewayRequest {
     /// Whether the method is PURGE, ignoring case, because an origin may ignore case.

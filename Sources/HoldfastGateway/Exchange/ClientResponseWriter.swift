@@ -1,4 +1,5 @@
 import HTTPTypes
+import HTTPWire
 import NIOCore
 
 /// Writes the response to one request in the client's protocol.

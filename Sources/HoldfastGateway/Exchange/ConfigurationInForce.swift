@@ -1,4 +1,6 @@
+import GatewayRouting
 import HTTPTypes
+import HTTPWire
 
 /// A configuration with precomputed values that every request needs. A request gets all of them
 /// through one reference.

@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import HTTPWire
 import NIOCore
 
 /// Serves requests for ``GatewayConfiguration/healthPath``. They are not routed, forwarded or

@@ -1,6 +1,8 @@
+import GatewayRouting
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import HTTPWire
 import HoldfastConfiguration
 import HoldfastTracing
 import NIOCore

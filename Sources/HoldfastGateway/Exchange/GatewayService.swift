@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import HTTPWire
 import HoldfastTracing
 import Logging
 import NIOCore
@@ -75,10 +76,10 @@ final class GatewayService: Sendable {
         let inForce = inForce
         // An exchange keeps its ID even if the configuration changes.
         exchange.record.requestID = inForce.requestID(of: exchange.request, from: exchange.session.client)
-        if exchange.request.upgrade != .none {
+        if !exchange.request.upgrade.isNone {
             guard case .ignore = upgradeDecision(for: exchange.request, inForce) else { return nil }
         }
-        guard exchange.request.content == .none, !isHealthCheck(exchange.request, inForce),
+        guard exchange.request.content.isNone, !isHealthCheck(exchange.request, inForce),
             let request = try? cacheRequest(for: exchange, inForce, like: &exchange.session.known),
             let prepared = engine.prepare(request), prepared.settingsVersion == version
         else { return nil }

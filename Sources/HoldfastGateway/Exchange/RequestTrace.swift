@@ -1,4 +1,6 @@
+import GatewayRouting
 import HTTPTypes
+import HTTPWire
 import HoldfastTracing
 import Instrumentation
 import Tracing
@@ -84,16 +86,5 @@ struct RequestTrace: Sendable {
         guard let span else { return }
         if let abort { span.fail(abort.rawValue) }
         span.end()
-    }
-}
-
-extension HTTPRequest.Method {
-    /// The method's name if it is a known method; otherwise `nil`, because clients can invent any
-    /// number of names.
-    var traced: String? {
-        switch rawValue {
-        case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "QUERY", "PURGE": rawValue
-        default: nil
-        }
     }
 }

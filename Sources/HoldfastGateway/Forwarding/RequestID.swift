@@ -1,5 +1,6 @@
 import HTTPCacheSemantics
 import HTTPTypes
+import HTTPWire
 
 /// The ID of one request, for finding the request in the logs of the client, this gateway and the
 /// origin.

@@ -1,6 +1,8 @@
 import CNGHTTP2
+import EventLoops
 import HTTPCache
 import HTTPTypes
+import HTTPWire
 import NIOCore
 
 /// Handles frames.

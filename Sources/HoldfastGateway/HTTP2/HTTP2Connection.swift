@@ -1,4 +1,5 @@
 import CNGHTTP2
+import EventLoops
 import HTTPCache
 import HTTPTypes
 import NIOCore

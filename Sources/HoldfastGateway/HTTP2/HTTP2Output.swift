@@ -1,3 +1,4 @@
+import EventLoops
 import NIOCore
 
 /// Collects the frames for one client. nghttp2 supplies them piece by piece. Each piece goes to the

@@ -1,7 +1,9 @@
 import CNGHTTP2
+import EventLoops
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import HTTPWire
 import NIOCore
 
 /// One request and its response on an HTTP/2 connection. It delivers the request's content to the

@@ -1,3 +1,4 @@
+import HTTPWire
 import NIOCore
 
 /// A response's head in which only the seconds of `Age` and `ttl` change.

@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import HTTPWire
 import NIOCore
 
 /// A response from memory in the form in which it is written, kept for the next request with the

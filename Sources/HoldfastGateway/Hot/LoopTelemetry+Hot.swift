@@ -1,3 +1,4 @@
+import EventLoops
 import NIOCore
 
 extension LoopTelemetry {

@@ -1,3 +1,4 @@
+import EventLoops
 import LocalSockets
 import NIOCore
 
@@ -27,7 +28,7 @@ struct OpenListeners: Sendable {
     var channels: [any Channel] = []
     /// The listeners that distribute their connections to all loops.
     var shared: [any Channel] = []
-    /// The channels of ``LoopBell``, one for each event loop.
+    /// The channels of `LoopBell`, one for each event loop.
     var bells: [any Channel] = []
     /// The claims on the paths of Unix sockets.
     var claims: [SocketClaim] = []

@@ -1,3 +1,5 @@
+import EventLoops
+import HTTPWire
 import HoldfastConfiguration
 import NIOCore
 

@@ -1,3 +1,4 @@
+import HTTPWire
 import Logging
 import NIOCore
 import Synchronization

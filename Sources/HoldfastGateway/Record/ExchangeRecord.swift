@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPTypes
+import HTTPWire
 import HoldfastTracing
 import NIOCore
 

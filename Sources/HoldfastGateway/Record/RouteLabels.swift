@@ -1,3 +1,4 @@
+import GatewayRouting
 import Synchronization
 
 /// The index of a route's name among the values of the label `route`.

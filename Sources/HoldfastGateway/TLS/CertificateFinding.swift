@@ -1,6 +1,9 @@
+import GatewayRouting
 package import HTTPCacheSemantics
+import HTTPWire
 package import HoldfastConfiguration
 import NIOSSL
+import TLSCertificates
 
 /// A problem with the TLS files of a listener or an origin, for `holdfast check`. It never reveals
 /// a key.

@@ -2,6 +2,7 @@ import HoldfastConfiguration
 import HoldfastMetrics
 import Logging
 import Synchronization
+import TLSCertificates
 
 /// The certificates of all of a gateway's listeners.
 final class CertificateRegistry: MetricsCollector {
@@ -28,18 +29,7 @@ final class CertificateRegistry: MetricsCollector {
         var logged: Set<String> = []
         for reading in listeners.withLock({ $0 }).flatMap({ $0.reload(selection) }) {
             guard logged.insert("\(reading.certificate ?? "") \(reading.file)").inserted else { continue }
-            Self.log(reading, logger)
-        }
-    }
-
-    static func log(_ reading: ListenerTLS.Reading, _ logger: Logger) {
-        var metadata: Logger.Metadata = ["tls.file": "\(reading.file)"]
-        if let certificate = reading.certificate { metadata["tls.certificate"] = "\(certificate)" }
-        if let refusal = reading.refusal {
-            metadata["tls.reason"] = "\(refusal.reason)"
-            logger.error("Certificate rejected; the previous one stays in use", metadata: metadata)
-        } else {
-            logger.info("Certificate read", metadata: metadata)
+            reading.log(to: logger)
         }
     }
 
@@ -74,4 +64,9 @@ final class CertificateRegistry: MetricsCollector {
             ),
         ]
     }
+}
+
+extension ListenFailure {
+    /// Whether the listener's certificate or key cannot be used.
+    package var isOfCertificate: Bool { cause is CertificateRefusal }
 }

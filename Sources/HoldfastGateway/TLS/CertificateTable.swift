@@ -1,5 +1,6 @@
 import NIOSSL
 import Synchronization
+import TLSCertificates
 
 /// A listener's certificates by host name.
 struct CertificateTable: Sendable {

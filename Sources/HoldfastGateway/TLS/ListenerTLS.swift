@@ -2,6 +2,7 @@ import HoldfastConfiguration
 import NIOCore
 import NIOSSL
 import Synchronization
+import TLSCertificates
 
 /// TLS on one listener. Its files can be reloaded while in use.
 final class ListenerTLS: Sendable {
@@ -14,17 +15,6 @@ final class ListenerTLS: Sendable {
     ]
     /// The maximum number of bytes to read from a socket at once: 16 KiB
     private static let readLimit = 16 << 10
-
-    /// The result of reloading a certificate's files, or the client roots.
-    struct Reading: Sendable {
-        /// The certificate's name; `nil` for the client roots.
-        var certificate: String?
-        var file: String
-        /// The time when the new certificate expires, in seconds since 1970.
-        var expiry: Int64?
-        /// `nil` if the new files are in use.
-        var refusal: CertificateRefusal?
-    }
 
     private struct Files {
         /// For each certificate: the stamps of its files, and whether they were unusable.
@@ -120,16 +110,16 @@ final class ListenerTLS: Sendable {
     /// Reloads the files. Unusable files change nothing.
     ///
     /// - Returns: a result for each certificate whose files were read, and for the roots.
-    func reload(_ selection: CertificateSelection) -> [Reading] {
+    func reload(_ selection: CertificateSelection) -> [CertificateReading] {
         files.withLock { files in
             var pairs = certificates.value.pairs
-            var readings: [Reading] = []
+            var readings: [CertificateReading] = []
             for (index, certificate) in settings.certificates.enumerated() {
                 // Stamps are taken first, so that changes made during the read are noticed the next
                 // time.
                 let stamps = certificate.stamps
                 guard selection == .all || stamps != files.certificates[index].stamps else { continue }
-                var reading = Reading(certificate: certificate.name, file: certificate.chain)
+                var reading = CertificateReading(certificate: certificate.name, file: certificate.chain)
                 do throws(CertificateRefusal) {
                     pairs[index] = try CertificatePair(certificate)
                     reading.expiry = pairs[index].expiry
@@ -151,12 +141,12 @@ final class ListenerTLS: Sendable {
         _ selection: CertificateSelection,
         _ pair: CertificatePair,
         _ files: inout Files
-    ) -> [Reading] {
+    ) -> [CertificateReading] {
         guard let client = settings.client else { return [] }
         let stamp = CertificateFile.Stamp(client.roots)
         guard selection == .all || stamp != files.roots else { return [] }
         files.roots = stamp
-        var reading = Reading(file: client.roots)
+        var reading = CertificateReading(file: client.roots)
         do throws(CertificateRefusal) {
             let file = try CertificateFile(client.roots)
             if file.bytes != files.rootBytes {
@@ -177,14 +167,6 @@ final class ListenerTLS: Sendable {
         let rejected = files.withLock { $0.certificates.map(\.isRejected) }
         return zip(certificates.value.pairs, rejected).map { ($0.name, $0.expiry, !$1) }
     }
-}
-
-/// Selects the certificate files to reload.
-public enum CertificateSelection: Sendable, Hashable {
-    /// All files.
-    case all
-    /// Files that changed since they were read.
-    case changed
 }
 
 extension Configuration.TLS.Certificate {

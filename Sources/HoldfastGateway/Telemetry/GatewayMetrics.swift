@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheOperations
+import HTTPWire
 import HoldfastMetrics
 import NIOCore
 import Synchronization
@@ -198,7 +199,7 @@ extension LoopTelemetry.Numbers {
 
     private func activeSeries(_ schemes: [String]) -> [MetricSeries] {
         let labels = schemes.flatMap { scheme in
-            RequestLabels.methods.map { [("http_request_method", $0), ("url_scheme", scheme)] }
+            KnownMethods.names.map { [("http_request_method", $0), ("url_scheme", scheme)] }
         }
         return zip(labels, active).map { MetricSeries(MetricLabels($0), .integer(Int64($1))) }
     }

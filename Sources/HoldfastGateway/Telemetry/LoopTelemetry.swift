@@ -1,7 +1,9 @@
+import EventLoops
 import HTTPCache
 import HTTPCacheOperations
 import HTTPCacheSemantics
 import HTTPTypes
+import HTTPWire
 import HoldfastMetrics
 import NIOCore
 
@@ -15,7 +17,7 @@ final class LoopTelemetry {
         /// The staleness of stale responses in seconds, by route.
         var staleness = [Histogram](repeating: Histogram(stalenessBounds), count: RouteLabels.count)
         /// Requests in progress, by the index of their method: without TLS, then with TLS.
-        var active = [Int](repeating: 0, count: 2 * RequestLabels.methods.count)
+        var active = [Int](repeating: 0, count: 2 * KnownMethods.names.count)
         /// Failed TLS handshakes, by the index of the reason.
         var failedHandshakes = [UInt64](repeating: 0, count: HandshakeFailure.allCases.count)
         /// Connections closed because of a missing or invalid PROXY protocol header, by the index
@@ -93,8 +95,8 @@ final class LoopTelemetry {
     func end(_ method: HTTPRequest.Method, of client: GatewayClient) { addActive(-1, method, client) }
 
     private func addActive(_ count: Int, _ method: HTTPRequest.Method, _ client: GatewayClient) {
-        let first = client.isSecure ? RequestLabels.methods.count : 0
-        numbers.active[first + RequestLabels.number(of: method)] += count
+        let first = client.isSecure ? KnownMethods.names.count : 0
+        numbers.active[first + KnownMethods.number(of: method)] += count
     }
 
     /// Counts a request and its response.
@@ -102,7 +104,7 @@ final class LoopTelemetry {
         log?.write(record)
         let labels = RequestLabels(
             route: record.route,
-            method: RequestLabels.number(of: record.request?.method),
+            method: KnownMethods.number(of: record.request?.method),
             status: record.status ?? 0,
             version: (record.request?.receivedProtocol ?? .http11).rawValue,
             isSecure: record.client.isSecure,
@@ -137,7 +139,7 @@ final class LoopTelemetry {
     ) -> Int {
         let labels = RequestLabels(
             route: route,
-            method: RequestLabels.number(of: method),
+            method: KnownMethods.number(of: method),
             status: status,
             version: receivedProtocol.rawValue,
             isSecure: isSecure
@@ -193,8 +195,4 @@ final class LoopTelemetry {
         numbers.counters.renewLooks()
         due = now + Self.lagPeriod
     }
-}
-
-extension TimeAmount {
-    var seconds: Double { Double(nanoseconds) / 1e9 }
 }

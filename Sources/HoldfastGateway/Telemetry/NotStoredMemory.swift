@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheOperations
 import HTTPCacheSemantics
+import HTTPWire
 import NIOCore
 
 /// The latest responses that were not stored, a few per reason. It belongs to one event loop.

@@ -1,11 +1,12 @@
 import HTTPTypes
+import HTTPWire
 import HoldfastMetrics
 import Synchronization
 
 /// The labels of one series of `http_server_request_duration_seconds`.
 struct RequestLabels: Hashable, Sendable {
     var route: RouteLabel
-    /// The index in ``methods``; the last index represents all other methods.
+    /// The index in ``KnownMethods/names``; the last index represents all other methods.
     var method: Int
     /// 0 if there was no response.
     var status: Int
@@ -15,14 +16,8 @@ struct RequestLabels: Hashable, Sendable {
     /// The code of a problem, or of a response that was cut short.
     var error: String?
 
-    static let methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "_OTHER"]
     static let versions = GatewayRequest.ReceivedProtocol.allCases.map(\.version)
     static let schemes = ["http", "https"]
-
-    static func number(of method: HTTPRequest.Method?) -> Int {
-        if method == .get { return 0 }
-        return method.flatMap { methods.firstIndex(of: $0.rawValue) } ?? methods.count - 1
-    }
 }
 
 /// Assigns indexes to the label combinations that have occurred. All loops share it.
@@ -42,7 +37,7 @@ final class RequestSeries: Sendable {
             if state.labels.count >= Self.limit {
                 kept = RequestLabels(
                     route: RouteLabels.other,
-                    method: RequestLabels.methods.count - 1,
+                    method: KnownMethods.names.count - 1,
                     status: labels.status / 100 * 100,
                     version: 1,
                     isSecure: labels.isSecure
@@ -105,7 +100,7 @@ struct RequestDurations: Sendable {
 extension RequestLabels {
     fileprivate func labels(_ names: [String]) -> MetricLabels {
         let all = [
-            ("http_request_method", Self.methods[method]),
+            ("http_request_method", KnownMethods.names[method]),
             ("http_response_status_code", status == 0 ? "" : "\(status)"),
             ("url_scheme", Self.schemes[isSecure ? 1 : 0]),
             ("network_protocol_version", Self.versions[version]),

@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import HTTPWire
 import HoldfastMetrics
 
 /// Counters by route and one other label, in one array. It belongs to one event loop.

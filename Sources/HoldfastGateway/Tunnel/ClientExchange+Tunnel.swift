@@ -1,6 +1,10 @@
+import EventLoops
+import GatewayRouting
 import HTTPCache
 import HTTPTypes
+import HTTPWire
 import NIOCore
+import OriginConnections
 
 /// Serves requests for another protocol. The gateway asks the origin to switch. If the origin does,
 /// the exchange lasts as long as the tunnel.
@@ -72,15 +76,11 @@ extension ClientExchange {
             // The current configuration applies for the lifetime of the tunnel.
             let tunnel = Tunnel(on: eventLoop, idleTime: timeouts.tunnel.timeAmount) { self.endTunnel($0) }
             let patience = timeouts.write.timeAmount
-            let pipeline = channel.pipeline.syncOperations
-            // The pipeline of a closed channel has no handlers.
-            guard let handler = try? pipeline.handler(type: OriginConnectionHandler.self), channel.isActive else {
+            guard let switched = SwitchedConnection(channel) else {
                 throw GatewayService.Rejection(problem: .originClosed)
             }
             let origin = TunnelChannelEnd(.origin, of: tunnel, attempt.permit, patience: patience)
-            let (bytes, isLast) = handler.takeSwitched()
-            try pipeline.addHandler(origin, position: .after(handler))
-            pipeline.removeHandler(handler, promise: nil)
+            let (bytes, isLast) = try switched.hand(to: origin)
             beginTunnel(head)
             let end = TunnelOrigin(channel: channel, end: origin, bytes: bytes, isLast: isLast)
             writer.beginTunnel(head, attempt.offer.protocolName, tunnel, end, attempt.permit)

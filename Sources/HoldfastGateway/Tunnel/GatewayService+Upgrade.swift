@@ -1,6 +1,8 @@
+import GatewayRouting
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import HTTPWire
 
 /// Decides how to handle requests for another protocol. RFC 9110 §7.8, RFC 8441
 extension GatewayService {
@@ -21,7 +23,7 @@ extension GatewayService {
         switch request.upgrade {
         case .none: return .ignore
         case .offer:
-            guard request.method == .get, request.content == .none else { return .ignore }
+            guard request.method == .get, request.content.isNone else { return .ignore }
             wishes = request.fields.listMembers(.upgrade)
         case .connect(let name):
             // The gateway does not know how to request other protocols in HTTP/1.1.

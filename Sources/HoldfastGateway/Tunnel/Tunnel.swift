@@ -1,3 +1,4 @@
+import EventLoops
 import NIOCore
 
 /// One side of a tunnel: a connection, or a stream of a connection. Used on the tunnel's event

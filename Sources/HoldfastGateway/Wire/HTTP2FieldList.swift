@@ -1,6 +1,7 @@
 import CNGHTTP2
 import HTTPCacheSemantics
 import HTTPTypes
+import HTTPWire
 import NIOCore
 
 /// The fields of a response's head or trailer section, before they are prepared for nghttp2. RFC

@@ -1,5 +1,6 @@
 import HTTPCacheSemantics
 import HTTPTypes
+import HTTPWire
 import NIOCore
 
 /// The fields of a request's head or trailer section, collected during decoding. RFC 9113 §8.3.1

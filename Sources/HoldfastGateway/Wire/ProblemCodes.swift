@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheSemantics
+import HTTPWire
 
 extension Problem {
     /// Problems that do not come from the engine or a malformed message, for example a rejected

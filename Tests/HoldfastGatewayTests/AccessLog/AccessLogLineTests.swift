@@ -6,6 +6,7 @@ import Logging
 import Testing
 
 @testable import HoldfastGateway
+@testable import OriginConnections
 
 /// The facts that a running gateway logs, as JSON.
 @Suite("Facts of the access log", .timeLimit(.minutes(20)))

@@ -7,6 +7,7 @@ import NIOPosix
 import Synchronization
 import Testing
 
+@testable import EventLoops
 @testable import HoldfastGateway
 
 @Suite("Lookups for a loop", .timeLimit(.minutes(20)))

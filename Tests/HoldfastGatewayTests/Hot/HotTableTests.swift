@@ -6,6 +6,7 @@ import Logging
 import NIOCore
 import Testing
 
+@testable import HTTPWire
 @testable import HoldfastGateway
 
 @Suite("Responses in a hot table", .timeLimit(.minutes(20)))

@@ -3,6 +3,7 @@ import HTTPCacheSemantics
 import Testing
 
 @testable import HoldfastGateway
+@testable import OriginConnections
 
 /// The value that decides which server of an origin is asked next.
 @Suite("Failover between the servers of an origin", .timeLimit(.minutes(20))) struct FailoverTests {

@@ -8,6 +8,7 @@ import Synchronization
 import Testing
 
 @testable import HoldfastGateway
+@testable import OriginConnections
 
 /// A mirror has another owner: what it gets of a request, and what its responses may say in the
 /// name of the origin.

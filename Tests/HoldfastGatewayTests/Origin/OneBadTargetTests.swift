@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 @testable import HoldfastGateway
+@testable import OriginConnections
 
 /// One URL that always fails among healthy ones, on real sockets: the others stay with the origin.
 @Suite("One bad target at an origin with servers", .timeLimit(.minutes(20))) struct OneBadTargetTests {

@@ -7,6 +7,7 @@ import Synchronization
 import Testing
 
 @testable import HoldfastGateway
+@testable import OriginConnections
 
 /// Health checks of the servers of an origin, on real sockets.
 @Suite("Health checks of origins", .timeLimit(.minutes(20))) struct OriginHealthTests {

@@ -2,6 +2,7 @@ import NIOSSL
 import Testing
 
 @testable import HoldfastGateway
+@testable import OriginConnections
 
 @Suite("Identities of origins", .timeLimit(.minutes(20))) struct OriginIdentityTests {
     private static func isFor(_ host: String, dns names: String...) -> Bool {

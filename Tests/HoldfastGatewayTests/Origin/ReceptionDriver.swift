@@ -3,6 +3,7 @@ import HTTPTypes
 import NIOCore
 
 @testable import HoldfastGateway
+@testable import OriginConnections
 
 /// Performs the actions of a ``ResponseReception`` as a connection does, without a channel or a
 /// clock.

@@ -5,6 +5,7 @@ import NIOCore
 import Testing
 
 @testable import HoldfastGateway
+@testable import OriginConnections
 
 /// However an origin's bytes are cut, and whenever they are asked for, the caller gets the same
 /// response. RFC 9112 §6.3

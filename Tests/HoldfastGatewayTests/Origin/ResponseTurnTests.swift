@@ -2,6 +2,7 @@ import NIOCore
 import Testing
 
 @testable import HoldfastGateway
+@testable import OriginConnections
 
 /// Mutants: bytes that come before the request is sent are its response; line ends make an origin
 /// suspect.

@@ -1,7 +1,9 @@
 import NIOCore
 import Testing
 
+@testable import GatewayRouting
 @testable import HoldfastGateway
+@testable import OriginConnections
 
 /// Mutants: an origin is suspect for a second; it stays suspect forever.
 @Suite("Origins that are suspect", .timeLimit(.minutes(20))) struct SuspectOriginsTests {

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import HTTPWire
 @testable import HoldfastGateway
 
 @Suite("ProxyHeader", .timeLimit(.minutes(20))) struct ProxyHeaderTests {

@@ -1,6 +1,7 @@
 import NIOCore
 import Testing
 
+@testable import GatewayRouting
 @testable import HoldfastGateway
 
 /// A URL in content is replaced only if the new one leads to the same place, by the routes.

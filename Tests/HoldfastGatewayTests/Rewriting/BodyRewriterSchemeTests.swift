@@ -1,6 +1,7 @@
 import NIOCore
 import Testing
 
+@testable import GatewayRouting
 @testable import HoldfastGateway
 
 /// The text before a URL decides whether one begins.

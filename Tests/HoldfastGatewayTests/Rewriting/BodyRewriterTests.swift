@@ -1,6 +1,7 @@
 import NIOCore
 import Testing
 
+@testable import GatewayRouting
 @testable import HoldfastGateway
 
 /// URLs in content, as values: no sockets.

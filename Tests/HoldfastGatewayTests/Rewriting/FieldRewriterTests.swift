@@ -1,6 +1,7 @@
 import HTTPTypes
 import Testing
 
+@testable import GatewayRouting
 @testable import HoldfastGateway
 
 /// Fields that name URLs, as values: no sockets.

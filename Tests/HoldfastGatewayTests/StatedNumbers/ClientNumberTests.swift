@@ -4,6 +4,7 @@ import HoldfastTesting
 import OfflineStore
 import Testing
 
+@testable import HTTPWire
 @testable import HoldfastGateway
 
 /// Each number that a client states, by HTTP/1.1, HTTP/2 and the PROXY protocol. A trap ends the

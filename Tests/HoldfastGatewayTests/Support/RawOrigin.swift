@@ -5,6 +5,7 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
+@testable import EventLoops
 @testable import HoldfastGateway
 
 /// An origin that does not understand HTTP: it records the bytes that it gets, and responds with

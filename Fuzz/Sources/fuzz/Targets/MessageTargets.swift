@@ -3,7 +3,9 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
+@testable import HTTPWire
 @testable import HoldfastGateway
+@testable import OriginConnections
 
 /// HTTP/1 requests from a client. They give the same result however they are cut, within the
 /// limits, and after they are written again.

@@ -1,5 +1,6 @@
 import NIOCore
 
+@testable import HTTPWire
 @testable import HoldfastGateway
 
 /// The header of the PROXY protocol: the bytes of a connection, as a proxy sends them.

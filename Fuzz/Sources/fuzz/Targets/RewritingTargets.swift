@@ -1,6 +1,7 @@
 import HTTPTypes
 import NIOCore
 
+@testable import GatewayRouting
 @testable import HoldfastGateway
 
 /// The URLs of origins in fields and in content, for a client.

@@ -1,0 +1,134 @@
+package import HTTPCacheSemantics
+package import HTTPWire
+
+/// A gateway's routes. Requests only go to the origins of these routes.
+///
+/// ```swift
+/// let routes = try GatewayRoutes([
+///     GatewayRoute(
+///         host: "api.local",
+///         path: "/v1",
+///         origin: GatewayOrigin("https://api.example.com/v1")
+///     ),
+///     GatewayRoute(
+///         host: "images.local",
+///         origin: GatewayOrigin("http://10.0.0.7:8080"),
+///         preservesHost: true
+///     ),
+/// ])
+/// ```
+///
+/// The first route whose host and path match serves a request. A request that matches no route gets
+/// 404 and is not forwarded. A single route without conditions adds no cost. With several routes,
+/// each request costs one lookup in a table of hosts and paths.
+public struct GatewayRoutes: Sendable {
+    /// The routes in the order in which they are tried; at least one.
+    public let routes: [GatewayRoute]
+    /// Whether all requests take the first route.
+    private let isUnconditional: Bool
+    /// Whether any route or origin has a path.
+    let havePaths: Bool
+    /// The indexes of the routes, by host and path.
+    private let table: RouteTable
+    private let endpoints: OriginTable
+
+    /// The error for a route that cannot be used with an earlier one.
+    public struct Conflict: Error, Sendable, CustomStringConvertible {
+        /// The index of the unusable route, from 0.
+        public let route: Int
+        /// A sentence that states the fault and the next step.
+        public let description: String
+    }
+
+    /// The route and the path chosen for a request.
+    package struct Choice {
+        /// The index of the route. One is chosen for each request, and routes are too large to copy
+        /// each time.
+        package var route: Int
+        /// Path and query at the origin.
+        package var path: String
+    }
+
+    /// Creates routes with one origin for all requests.
+    ///
+    /// - Parameter preservesHost: whether the client's `Host` is sent to the origin and becomes
+    ///   part of the key. For origins that serve several names.
+    public init(origin: GatewayOrigin, preservesHost: Bool = false) {
+        self.init(unchecked: [GatewayRoute(origin, preservesHost: preservesHost)])
+    }
+
+    private init(unchecked routes: [GatewayRoute]) {
+        self.routes = routes
+        isUnconditional = routes.first?.isConditional == false
+        havePaths = routes.contains(where: \.hasPath)
+        table = RouteTable(routes.map { ($0.pattern.name, $0.prefix, $0.pattern.port) })
+        endpoints = OriginTable(routes)
+    }
+
+    /// Creates routes that are tried in the given order.
+    ///
+    /// - Throws: `InvalidSetting` if there are no routes; ``Conflict`` if a route's requests cannot
+    ///   be distinguished from those of an earlier route with another origin. This can happen only
+    ///   if the client's host is preserved, because only the host and the path then decide where a
+    ///   request goes and which stored responses it uses.
+    public init(_ routes: [GatewayRoute]) throws {
+        guard !routes.isEmpty else {
+            throw InvalidSetting("There is no route. Set an origin, or add at least one route.")
+        }
+        self.init(unchecked: routes)
+        guard let (index, other) = endpoints.shadowed else { return }
+        let names = "\(Self.name(routes[index], index)) and \(Self.name(routes[other], other))"
+        throw Conflict(
+            route: index,
+            description:
+                "\(names) send identical requests to '\(routes[index].endpoint)' and '\(routes[other].endpoint)'. "
+                + "Preserve the host in neither, or give their origins different paths."
+        )
+    }
+
+    /// Returns the route of a request; `nil` if none matches.
+    ///
+    /// - Parameters:
+    ///   - host: the host that the client requests; `nil` if it names none.
+    ///   - target: path and query.
+    package func choose(host: RequestedHost?, target: String) -> Choice? {
+        // Targets begin with a slash, so the bytes need not be normalized here.
+        if isUnconditional {
+            return routes[0].path(for: target).map { Choice(route: 0, path: $0) }
+        }
+        // A host without a port means port 80, the default of http. RFC 9110 §4.2.1
+        let index = table.first(host: host?.name, path: PathNormalForm.path(target.utf8)) {
+            routes[$0].pattern.includes(port: host?.port, standard: 80)
+        }
+        return index.flatMap { index in
+            routes[index].path(for: target).map { Choice(route: index, path: $0) }
+        }
+    }
+
+    /// Whether a request is rejected because a dot segment might escape the path of a route or an
+    /// origin.
+    ///
+    /// - Parameters:
+    ///   - target: path and query.
+    ///   - rulesHavePaths: whether rules match paths. A dot segment could evade them.
+    package func refuseDotSegments(of target: String, rulesHavePaths: Bool) -> Bool {
+        (havePaths || rulesHavePaths) && PathNormalForm.hasDotSegment(target)
+    }
+
+    /// Returns the route of a request, and its path and query at the origin, for tools.
+    package func route(authority: String?, target: String) -> (route: GatewayRoute, path: String)? {
+        choose(host: authority.flatMap { RequestedHost($0) }, target: target).map { (routes[$0.route], $0.path) }
+    }
+
+    /// Returns the endpoint of a complete request, which always belongs to one of the routes'
+    /// origins; `nil` if no route leads to the request's target.
+    package func endpoint(for target: TargetURI) -> OriginEndpoint? { endpoints.endpoint(for: target) }
+
+    /// Whether requests of one route may look like requests of another.
+    package var areAmbiguous: Bool { endpoints.isAmbiguous }
+
+    /// Returns `Route 'api'`, or `Route 2` for a route without a name.
+    private static func name(_ route: GatewayRoute, _ index: Int) -> String {
+        route.name.map { "Route '\($0)'" } ?? "Route \(index + 1)"
+    }
+}

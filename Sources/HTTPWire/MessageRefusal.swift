@@ -1,0 +1,46 @@
+/// The reason why a message is rejected.
+///
+/// A client gets the status, and its connection is closed, because its next request could not be
+/// found reliably. If an origin's message is rejected, the exchange fails and the connection is
+/// closed.
+package struct MessageRefusal: RequestRefusal, Hashable {
+    /// The fault, for people and programs.
+    package enum Reason: String, Hashable, CaseIterable {
+        case bareLineFeed = "bare-line-feed"
+        case bareCarriageReturn = "bare-carriage-return"
+        case startLine = "start-line"
+        case startLineTooLong = "start-line-too-long"
+        case version = "version"
+        case method = "method"
+        case target = "target"
+        case host = "host"
+        case fieldLine = "field-line"
+        case fieldFolding = "field-folding"
+        case fieldValue = "field-value"
+        case fieldsTooLarge = "fields-too-large"
+        case contentLength = "content-length"
+        case transferEncoding = "transfer-encoding"
+        case transferCoding = "transfer-coding"
+        case expectation = "expectation"
+        case chunkSize = "chunk-size"
+        case chunkEnd = "chunk-end"
+        case chunkExtensionsTooLarge = "chunk-extensions-too-large"
+        case trailersTooLarge = "trailers-too-large"
+        case timedOut = "timed-out"
+        case truncated = "truncated"
+        case tooManyInterimResponses = "too-many-interim-responses"
+        case switchedProtocols = "switched-protocols"
+    }
+
+    /// The fault.
+    package var reason: Reason
+    /// The status of the response to the client that sent the message.
+    package var status: Int
+
+    package var code: String { reason.rawValue }
+
+    package init(_ reason: Reason, status: Int = 400) {
+        self.reason = reason
+        self.status = status
+    }
+}

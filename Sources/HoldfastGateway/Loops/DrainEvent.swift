@@ -1,2 +1,0 @@
-/// The event that goes through every client's pipeline when the gateway shuts down.
-struct DrainEvent: Sendable {}

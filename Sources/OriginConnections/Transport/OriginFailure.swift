@@ -1,0 +1,80 @@
+import GatewayRouting
+import HTTPCache
+import HTTPWire
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// A failure on a connection, and whether the origin may have received the request.
+struct OriginFailure: Error {
+    var error: TransportError
+    /// Whether no byte of a response had arrived.
+    var isBeforeResponse: Bool
+    /// Whether no byte of the request was sent. If so, the request may be sent on another
+    /// connection.
+    var isUnsent = false
+}
+
+extension TransportError {
+    /// The error for a connection that closed before its response was complete.
+    init(closing endpoint: OriginEndpoint, _ cause: (any Error)?, isBeforeResponse: Bool) {
+        if isBeforeResponse, cause is NIOSSLError || cause is BoringSSLError || cause is NIOSSLExtraError {
+            self.init(code: .tls, message: "TLS with '\(endpoint)' failed.", cause: cause)
+        } else {
+            let message = "'\(endpoint)' closed the connection before its response was complete."
+            self.init(code: .connectionClosed, message: message, cause: cause)
+        }
+    }
+
+    /// The error for a malformed response.
+    init(rejecting refusal: MessageRefusal, _ endpoint: OriginEndpoint) {
+        let fault = refusal.reason.rawValue.split(separator: "-").joined(separator: " ")
+        let message = "The response from '\(endpoint)' was rejected: \(fault)."
+        self.init(code: .protocolViolation, message: message, cause: refusal)
+    }
+
+    /// The error for a time limit that was exceeded.
+    init(waitingFor running: OriginWait.Running, _ endpoint: OriginEndpoint) {
+        let fault =
+            switch running {
+            case .taking: "stopped reading the request's content"
+            case .head: "sent no response in time"
+            case .content: "stopped sending its response"
+            }
+        self.init(code: .timeout, message: "'\(endpoint)' \(fault).")
+    }
+
+    /// The error for a connection that could not be opened.
+    init(connecting endpoint: OriginEndpoint, _ error: any Error) {
+        switch error {
+        case _ where Self.isDescriptorShortage(error):
+            let message =
+                "No file descriptor is left for a connection to '\(endpoint)'. Raise the limit of open files "
+                + "(ulimit -n, LimitNOFILE), or lower 'limits.connections'."
+            self.init(code: .outOfDescriptors, message: message, cause: error)
+        case let error as NIOConnectionError where error.connectionErrors.isEmpty:
+            self.init(code: .nameResolution, message: "The name in '\(endpoint)' does not resolve.", cause: error)
+        case _ where Self.isConnectTimeout(error):
+            let message = "'\(endpoint)' did not accept a connection in time."
+            self.init(code: .connectTimeout, message: message, cause: error)
+        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError, is OriginIdentity.Mismatch:
+            self.init(code: .tls, message: "TLS cannot be used with '\(endpoint)'.", cause: error)
+        default:
+            self.init(code: .connect, message: "'\(endpoint)' could not be reached.", cause: error)
+        }
+    }
+
+    private static func isConnectTimeout(_ error: any Error) -> Bool {
+        if let error = error as? NIOConnectionError {
+            return error.connectionErrors.allSatisfy { isConnectTimeout($0.error) }
+        }
+        if case ChannelError.connectTimeout = error { return true }
+        return false
+    }
+
+    private static func isDescriptorShortage(_ error: any Error) -> Bool {
+        guard let error = error as? NIOConnectionError else { return DescriptorShortage.isCause(of: error) }
+        if error.connectionErrors.isEmpty { return DescriptorShortage.isPresent }
+        return error.connectionErrors.contains { DescriptorShortage.isCause(of: $0.error) }
+    }
+}

@@ -1,0 +1,63 @@
+public import GatewayRouting
+import HTTPCacheSemantics
+import HTTPTypes
+import Synchronization
+
+/// The routes that requests may use: the current routes, and the previous routes for requests that
+/// started before the last change.
+struct RoutesInUse: Sendable {
+    /// A reference to routes. Each request takes one, which is cheaper than retaining each part.
+    final class Shared: Sendable {
+        let routes: GatewayRoutes
+        let origins: GatewayOrigins
+
+        init(_ routes: GatewayRoutes, _ origins: GatewayOrigins) {
+            self.routes = routes
+            self.origins = origins
+        }
+    }
+
+    private var current: Shared?
+    private var previous: Shared?
+    /// The current settings of origins.
+    private(set) var origins: GatewayOrigins
+
+    init(_ routes: GatewayRoutes?, _ origins: GatewayOrigins) {
+        current = routes.map { Shared($0, origins) }
+        self.origins = origins
+    }
+
+    var currentRoutes: GatewayRoutes? { current?.routes }
+
+    mutating func change(to routes: GatewayRoutes, _ origins: GatewayOrigins?) {
+        previous = current
+        if let origins { self.origins = origins }
+        current = Shared(routes, self.origins)
+    }
+
+    /// Returns the current routes, or the previous routes if no current route leads to a request's
+    /// target.
+    func routes(for head: HTTPRequest) -> Shared? {
+        // Usually there are no previous routes. Returning early avoids searching the current routes
+        // twice.
+        guard previous != nil, let target = TargetURI(request: head), current?.routes.endpoint(for: target) == nil
+        else { return current }
+        return previous
+    }
+}
+
+extension OriginTransport {
+    /// Replaces the routes of a transport that was created with routes.
+    ///
+    /// Call ``prepare(for:_:)`` first: it reports https origins that cannot be used. Requests in
+    /// progress still reach the origins of the previous routes.
+    ///
+    /// - Parameter origins: the result of ``prepare(for:_:)``; `nil` keeps the current settings.
+    public func reconfigure(routes: GatewayRoutes, origins: GatewayOrigins? = nil) {
+        let origins = routesInUse.withLock { state in
+            state.change(to: routes, origins)
+            return state.origins
+        }
+        telemetry.configure(routes, origins)
+    }
+}
