@@ -76,8 +76,8 @@ package struct ConnectionMachine {
     /// The actions when the next request may start.
     package enum BeginRequestAction {
         case none
-        /// Serve this request.
-        case begin(RequestHead)
+        /// Serve this request. See ``RequestDecoder/isHeadRepeated`` for `repeatsFields`.
+        case begin(RequestHead, repeatsFields: Bool)
         /// Respond that these bytes are not a valid request, then close.
         case refuse(MessageRefusal)
         /// Ask the channel for bytes; no byte of the next request has arrived.
@@ -155,9 +155,6 @@ package struct ConnectionMachine {
         self.discardLimit = discardLimit
         self.discardable = discardLimit
     }
-
-    /// See ``RequestDecoder/isHeadRepeated``.
-    package var isHeadRepeated: Bool { decoder.isHeadRepeated }
 
     /// Whether the connection stays open after the current response.
     package var isKeptAlive: Bool {
@@ -283,7 +280,7 @@ package struct ConnectionMachine {
                     content: hasContent ? .unread : .complete
                 )
             )
-            return .begin(head)
+            return .begin(head, repeatsFields: decoder.isHeadRepeated)
         } catch {
             return .refuse(refuse(error))
         }

@@ -245,7 +245,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
     private func beginRequest(in trace: @autoclosure () -> TraceID?) {
         switch machine.beginRequest() {
         case .none: break
-        case .begin(let head): begin(head, in: trace())
+        case .begin(let head, let repeatsFields): begin(head, repeatsFields: repeatsFields, in: trace())
         case .refuse(let refusal): refuse(refusal)
         case .waitForRequest: read(.request)
         case .waitForHead: read(.head)
@@ -304,7 +304,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         tunnel.join(Tunnel.Beginning(end: end, bytes: bytes, isLast: isInputClosed), origin.beginning)
     }
 
-    private func begin(_ head: RequestHead, in trace: TraceID?) {
+    private func begin(_ head: RequestHead, repeatsFields: Bool, in trace: TraceID?) {
         deadline.stop()
         if head.hasContent { pace.restart(rate: service.configuration.uploadRate) }
         writer.begin(head)
@@ -323,7 +323,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         // Requests with a span are not served from the hot table, so the response is not kept
         // there.
         if exchange.trace.span != nil { writer.releaseRequestBytes() }
-        exchange.begin(repeatsFields: machine.isHeadRepeated)
+        exchange.begin(repeatsFields: repeatsFields)
         guard !exchange.isOver else { return }
         enter(.active)
         writer.releaseRequestBytes()

@@ -110,7 +110,7 @@ struct ConnectionMachineTests {
         guard case .fail = machine.wantContent() else {
             throw Unexpected("Content that was dropped is taken for an empty one.")
         }
-        guard case .proceed = machine.endResponse(keepingAlive: true), case .begin(let head) = machine.beginRequest()
+        guard case .proceed = machine.endResponse(keepingAlive: true), case .begin(let head, _) = machine.beginRequest()
         else {
             throw Unexpected("The next request was not begun.")
         }
@@ -123,7 +123,9 @@ struct ConnectionMachineTests {
         _ = machine.receive(ByteBuffer(string: "GET /a HTTP/1.1\r\nHost: g\r\n\r\nGET /b HTTP/1.1\r\nHost: g\r\n\r\n"))
         guard case .proceed = machine.closeInput() else { throw Unexpected("They were given up.") }
         for target in ["/a", "/b"] {
-            guard case .begin(let head) = machine.beginRequest() else { throw Unexpected("\(target) was not begun.") }
+            guard case .begin(let head, _) = machine.beginRequest() else {
+                throw Unexpected("\(target) was not begun.")
+            }
             #expect(head.request.target == target)
             guard case .proceed = machine.endResponse(keepingAlive: true) else { throw Unexpected("It ends too soon.") }
         }

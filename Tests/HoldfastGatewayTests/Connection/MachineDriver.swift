@@ -137,7 +137,7 @@ struct MachineDriver {
     private mutating func beginRequest() {
         switch machine.beginRequest() {
         case .none: break
-        case .begin(let head): begin(head)
+        case .begin(let head, _): begin(head)
         case .refuse(let refusal): faults.append("refused: \(refusal.reason)")
         case .waitForRequest, .waitForHead:
             isReadWanted = true

@@ -50,7 +50,7 @@ struct MachineEvents {
     private mutating func proceed() {
         switch machine.beginRequest() {
         case .none, .waitForRequest, .waitForHead: break
-        case .begin(let head):
+        case .begin(let head, _):
             events.append("\(head)")
             content = []
             perform(machine.wantContent())
