@@ -2,7 +2,7 @@
 ///
 /// It returns a value or `nil` for any input, and never traps. It must not outlive the closure that
 /// lends it the bytes.
-package struct ByteReader {
+@usableFromInline package struct ByteReader {
     @usableFromInline let bytes: UnsafeRawBufferPointer
     /// The number of bytes read so far.
     @inlinable package var offset: Int { position }

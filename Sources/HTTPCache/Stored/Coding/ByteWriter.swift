@@ -1,5 +1,5 @@
 /// Writes integers (little-endian) and length-prefixed bytes.
-package struct ByteWriter {
+@usableFromInline package struct ByteWriter: Sendable {
     /// The bytes written so far.
     @inlinable package var bytes: [UInt8] { content }
     @usableFromInline var content: [UInt8] = []
