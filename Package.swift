@@ -104,7 +104,8 @@ let package = Package(
         ),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]),
 
-        // The modules, by layers (docs/architecture.md). Each imports only modules above it.
+        // The modules, from the lowest layer to the highest (docs/architecture.md). Each imports
+        // only modules that are listed before it.
         // The platform's C library under one name.
         .target(name: "LibC"),
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields]),
@@ -166,17 +167,19 @@ let package = Package(
         .target(name: "HoldfastMetrics", dependencies: ["LibC", coreMetrics]),
         .target(name: "LocalSockets", dependencies: ["LibC"]),
 
-        // Messages of HTTP/1, and what the requests of every protocol share.
+        // The parts of the gateway: docs/decisions/0072.
+        // HTTP/1 messages, and what the requests of every protocol share.
         .target(name: "HTTPWire", dependencies: ["LibC", "HTTPCacheSemantics", httpTypes, nioCore]),
         // Sockets, deadlines and tasks of one event loop.
         .target(name: "EventLoops", dependencies: ["LibC", "HTTPCache", nioCore, nioPosix, nioSSL]),
+        // Certificates and keys, for listeners and for connections to origins.
         .target(
             name: "TLSCertificates",
             dependencies: [
                 "LibC", "HoldfastConfiguration", crypto, cryptoExtras, nioCore, nioPosix, nioSSL, logging,
             ]
         ),
-        // Routes from clients' URLs to origins', and back.
+        // Which origin a request goes to, and the rewriting of URLs on the way back.
         .target(
             name: "GatewayRouting",
             dependencies: ["HTTPCacheSemantics", "HoldfastConfiguration", "HTTPWire", httpTypes, nioCore]
@@ -184,20 +187,18 @@ let package = Package(
         .target(
             name: "OriginConnections",
             dependencies: [
-                "LibC", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastMetrics",
-                "HoldfastTracing",
-                "HTTPWire", "EventLoops", "GatewayRouting", "TLSCertificates", httpTypes, instrumentation, nioCore,
-                nioPosix, nioSSL, nioTLS, logging, serviceLifecycle, tracing,
+                "LibC", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastTracing",
+                "HoldfastMetrics", "HTTPWire", "EventLoops", "TLSCertificates", "GatewayRouting", httpTypes,
+                instrumentation, nioCore, nioPosix, nioSSL, nioTLS, logging, serviceLifecycle, tracing,
             ]
         ),
         .target(
             name: "HoldfastGateway",
             dependencies: [
-                "LibC", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HTTPWire", "EventLoops",
-                "GatewayRouting", "TLSCertificates", "OriginConnections", "HoldfastConfiguration",
-                "HoldfastMetrics",
-                "HoldfastTracing", "LocalSockets", "CNGHTTP2", crypto, cryptoExtras, httpTypes, instrumentation,
-                nioCore, nioPosix, nioSSL, nioTLS, logging, serviceLifecycle, tracing,
+                "LibC", "CNGHTTP2", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastConfiguration",
+                "HoldfastTracing", "HoldfastMetrics", "LocalSockets", "HTTPWire", "EventLoops", "TLSCertificates",
+                "GatewayRouting", "OriginConnections", crypto, httpTypes, instrumentation, nioCore, nioPosix, nioSSL,
+                nioTLS, logging, serviceLifecycle, tracing,
             ]
         ),
         .target(
@@ -369,8 +370,8 @@ let package = Package(
             name: "HoldfastGatewayTests",
             dependencies: [
                 "LibC", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore",
-                "HoldfastConfiguration", "HoldfastTracing", "LocalSockets", "HTTPWire", "EventLoops", "GatewayRouting",
-                "TLSCertificates", "OriginConnections", "HoldfastGateway", "HoldfastTesting",
+                "HoldfastConfiguration", "HoldfastTracing", "LocalSockets", "HTTPWire", "EventLoops",
+                "TLSCertificates", "GatewayRouting", "OriginConnections", "HoldfastGateway", "HoldfastTesting",
                 "TestSupport", "CNGHTTP2", "HTTP2Client", httpTypes, nioCore, nioPosix, nioSSL, logging,
             ]
         ),
@@ -427,8 +428,7 @@ let package = Package(
             name: "ConformanceTests",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HTTPWire", "EventLoops", "HoldfastGateway", "HoldfastTesting",
-                "HTTP2Client", httpTypes,
-                nioCore, nioPosix, logging,
+                "HTTP2Client", httpTypes, nioCore, nioPosix, logging,
             ]
         ),
         .testTarget(
@@ -443,8 +443,7 @@ let package = Package(
             name: "FailureTests",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "FleetTier", "OfflineStore", "RedisTier", "OriginConnections",
-                "HoldfastGateway",
-                "HoldfastTesting",
+                "HoldfastGateway", "HoldfastTesting",
             ]
         ),
         .testTarget(

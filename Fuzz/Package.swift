@@ -76,13 +76,11 @@ let package = Package(
             dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams],
             swiftSettings: settings
         ),
-        // Messages of HTTP/1, and what the requests of every protocol share.
         .target(
             name: "HTTPWire",
             dependencies: ["LibC", "HTTPCacheSemantics", httpTypes, nioCore],
             swiftSettings: settings
         ),
-        // Sockets, deadlines and tasks of one event loop.
         .target(
             name: "EventLoops",
             dependencies: ["LibC", "HTTPCache", nioCore, nioPosix, nioSSL],
@@ -95,7 +93,6 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        // Routes from clients' URLs to origins', and back.
         .target(
             name: "GatewayRouting",
             dependencies: ["HTTPCacheSemantics", "HoldfastConfiguration", "HTTPWire", httpTypes, nioCore],
@@ -104,22 +101,19 @@ let package = Package(
         .target(
             name: "OriginConnections",
             dependencies: [
-                "LibC", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastMetrics",
-                "HoldfastTracing",
-                "HTTPWire", "EventLoops", "GatewayRouting", "TLSCertificates", httpTypes, instrumentation, nioCore,
-                nioPosix, nioSSL, nioTLS, logging, serviceLifecycle, tracing,
+                "LibC", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastTracing",
+                "HoldfastMetrics", "HTTPWire", "EventLoops", "TLSCertificates", "GatewayRouting", httpTypes,
+                instrumentation, nioCore, nioPosix, nioSSL, nioTLS, logging, serviceLifecycle, tracing,
             ],
             swiftSettings: settings
         ),
         .target(
             name: "HoldfastGateway",
             dependencies: [
-                "LibC", "CNGHTTP2", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
-                "HTTPWire", "EventLoops",
-                "GatewayRouting", "TLSCertificates", "OriginConnections", "HoldfastConfiguration",
-                "HoldfastMetrics", "HoldfastTracing", crypto, cryptoExtras, httpTypes, instrumentation, nioCore,
-                nioPosix,
-                nioSSL, nioTLS, logging, serviceLifecycle, tracing,
+                "LibC", "CNGHTTP2", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastConfiguration",
+                "HoldfastTracing", "HoldfastMetrics", "LocalSockets", "HTTPWire", "EventLoops", "TLSCertificates",
+                "GatewayRouting", "OriginConnections", crypto, httpTypes, instrumentation, nioCore, nioPosix, nioSSL,
+                nioTLS, logging, serviceLifecycle, tracing,
             ],
             swiftSettings: settings
         ),
@@ -156,8 +150,8 @@ let package = Package(
             name: "fuzz",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HTTPWire", "GatewayRouting",
-                "OriginConnections", "HoldfastGateway", "OfflineStore",
-                "RedisTier", "FleetTier", "CFuzzDriver", "CNGHTTP2", httpTypes, nioCore, nioHPACK,
+                "OriginConnections", "HoldfastGateway", "OfflineStore", "RedisTier", "FleetTier", "CFuzzDriver",
+                "CNGHTTP2", httpTypes, nioCore, nioHPACK,
             ],
             swiftSettings: settings
         ),

@@ -208,9 +208,7 @@ let package = Package(
             name: "HoldfastTracingTests",
             dependencies: ["HTTPCacheSemantics", "HoldfastTracing", instrumentation, logging, nioCore, tracing]
         ),
-        // Messages of HTTP/1, and what the requests of every protocol share.
         .target(name: "HTTPWire", dependencies: ["LibC", "HTTPCacheSemantics", httpTypes, nioCore]),
-        // Sockets, deadlines and tasks of one event loop.
         .target(name: "EventLoops", dependencies: ["LibC", "HTTPCache", nioCore, nioPosix, nioSSL]),
         .target(
             name: "TLSCertificates",
@@ -218,7 +216,6 @@ let package = Package(
                 "LibC", "HoldfastConfiguration", crypto, cryptoExtras, nioCore, nioPosix, nioSSL, logging,
             ]
         ),
-        // Routes from clients' URLs to origins', and back.
         .target(
             name: "GatewayRouting",
             dependencies: ["HTTPCacheSemantics", "HoldfastConfiguration", "HTTPWire", httpTypes, nioCore]
@@ -226,20 +223,18 @@ let package = Package(
         .target(
             name: "OriginConnections",
             dependencies: [
-                "LibC", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastMetrics",
-                "HoldfastTracing",
-                "HTTPWire", "EventLoops", "GatewayRouting", "TLSCertificates", httpTypes, instrumentation, nioCore,
-                nioPosix, nioSSL, nioTLS, logging, serviceLifecycle, tracing,
+                "LibC", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastTracing",
+                "HoldfastMetrics", "HTTPWire", "EventLoops", "TLSCertificates", "GatewayRouting", httpTypes,
+                instrumentation, nioCore, nioPosix, nioSSL, nioTLS, logging, serviceLifecycle, tracing,
             ]
         ),
         .target(
             name: "HoldfastGateway",
             dependencies: [
-                "LibC", "CNGHTTP2", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
-                "HTTPWire", "EventLoops",
-                "GatewayRouting", "TLSCertificates", "OriginConnections", "HoldfastConfiguration", "HoldfastMetrics",
-                "HoldfastTracing", crypto, cryptoExtras, httpTypes,
-                instrumentation, nioCore, nioPosix, nioSSL, nioTLS, logging, serviceLifecycle, tracing,
+                "LibC", "CNGHTTP2", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastConfiguration",
+                "HoldfastTracing", "HoldfastMetrics", "LocalSockets", "HTTPWire", "EventLoops", "TLSCertificates",
+                "GatewayRouting", "OriginConnections", crypto, httpTypes, instrumentation, nioCore, nioPosix, nioSSL,
+                nioTLS, logging, serviceLifecycle, tracing,
             ]
         ),
         .target(name: "HoldfastMetrics", dependencies: ["LibC", coreMetrics]),
@@ -276,8 +271,7 @@ let package = Package(
             name: "FailureTests",
             dependencies: [
                 "HTTPCache", "HTTPCacheSemantics", "OriginConnections", "HoldfastGateway", "HoldfastTesting",
-                "OfflineStore", "RedisTier",
-                "FleetTier",
+                "OfflineStore", "RedisTier", "FleetTier",
             ]
         ),
         .target(name: "HTTP2Client", dependencies: ["CNGHTTP2"], path: "Tests/HTTP2Client"),
