@@ -95,7 +95,7 @@ public final class HTTPClientTransport: Transport {
         repeatingClient.shutdown { _ in }
     }
 
-    /// See ``Transport/send(_:)``.
+    /// See `Transport.send(_:)`.
     public func send(_ request: TransportRequest) async throws -> TransportResponse {
         let target = try Self.target(of: request)
         let origin = target.origin

@@ -2,7 +2,7 @@
 ///
 /// A peer can state any number, so computing a sum, a product or a narrower integer from it could
 /// trap. This type has no such operations. A number becomes an integer only below a limit
-/// (``bytes(upTo:)``, ``capped(at:)-(Int64)``), and the other operations return `nil` if the result
+/// (``bytes(upTo:)``, `capped(at:)`), and the other operations return `nil` if the result
 /// does not fit. The compiler therefore finds every use of an unchecked number.
 ///
 /// ```swift

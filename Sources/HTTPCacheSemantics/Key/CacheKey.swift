@@ -14,7 +14,7 @@ public import HTTPTypes
 ///
 /// The key contains no request fields. The fields listed in `Vary` select a variant among the
 /// responses stored under one key: see ``CachePolicy/matchesVariant(_:_:)``. A gateway's rules may
-/// remove parameters from the query first: see ``TargetURI/ignoring(_:)``.
+/// remove parameters from the query first: see `TargetURI.ignoring(_:)`.
 ///
 /// Each string is prefixed with its length, so its content cannot be mistaken for the boundary
 /// between two parts. The first byte is the version of the encoding. Two requests share a key

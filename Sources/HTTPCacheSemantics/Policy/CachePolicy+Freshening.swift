@@ -16,7 +16,7 @@ extension CachePolicy {
     ///
     /// In a shared cache, a `Set-Cookie` in the 304 is meant for the client whose request was
     /// validated. It is stored only if the freshened response may be shared with everyone (`public`
-    /// or `s-maxage`), as ``storability(of:to:hasCredentials:methodIsKeyed:hasExplicitExpiry:)``
+    /// or `s-maxage`), as `storability(of:to:hasCredentials:methodIsKeyed:hasExplicitExpiry:)`
     /// requires for a new response.
     ///
     /// `Vary` is replaced only if `request` is given, because the selecting fields must match the

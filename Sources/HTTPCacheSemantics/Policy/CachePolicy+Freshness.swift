@@ -32,7 +32,7 @@ extension CachePolicy {
     ///
     /// - Setting the clock back never makes an age negative; setting it forward ages the response.
     /// - At ``Timestamp/distantFuture`` every response has the maximum age.
-    /// - A time of receipt that is ahead of the clock by more than ``Timestamp/clockTolerance``
+    /// - A time of receipt that is ahead of the clock by more than `Timestamp.clockTolerance`
     ///   also gives the maximum age: the response arrived while the clock was wrong, so its age is
     ///   unknown. The exception is a response that the caller never lets expire.
     public func currentAge(of stored: StoredResponseHead, at now: Timestamp) -> CurrentAge {

@@ -54,7 +54,7 @@ extension CachePolicy {
     /// unreachable, fails or must not be contacted. While the origin works, a stale response is
     /// validated as its directives require.
     ///
-    /// **An operator's extension** (``extendedStaleness``) raises limits and `stale-if-error` but
+    /// **An operator's extension** (`extendedStaleness`) raises limits and `stale-if-error` but
     /// overrides no prohibition. Unlike the origin's own `stale-if-error`, it leaves `s-maxage` in
     /// effect.
     ///

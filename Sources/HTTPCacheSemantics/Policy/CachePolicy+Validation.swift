@@ -6,7 +6,7 @@ extension CachePolicy {
     ///
     /// - The stored entity tag comes first and the caller's tags follow (`If-None-Match: "stored",
     ///   "theirs"`), so the origin can report that the caller's copy is current although the stored
-    ///   response is not; ``confirmsCallersCopy(_:to:)`` detects such a 304.
+    ///   response is not; `confirmsCallersCopy(_:to:)` detects such a 304.
     /// - The caller's `*` is removed, because otherwise every response would be a 304.
     /// - The caller's tags are also removed if the stored response has no tag: the origin would
     ///   compare only the caller's tags, and its 304 would not concern the stored response.

@@ -72,7 +72,7 @@ public struct Reuse: Sendable, Hashable {
     /// The prohibition that `s-maxage` implies does not apply while the response's own
     /// `stale-if-error` or `stale-while-revalidate` lasts.
     ///
-    /// An operator's time limits are separate: see ``staleUse(isOffline:)``.
+    /// An operator's time limits are separate: see `staleUse(isOffline:)`.
     public var staleUse: StaleUse
     /// The operator's limit that the current staleness exceeds if requests are sent to the origin
     /// only on a miss: `stale.unreachable`. ``PolicyOverrides/maximumStalenessUnreachable``

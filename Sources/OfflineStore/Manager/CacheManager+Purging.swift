@@ -138,7 +138,7 @@ extension CacheManager {
     /// Removes everything stored for a principal, including offline copies and pinned responses.
     /// Call this when a user logs out.
     ///
-    /// These are the responses to requests that named the principal (``CacheRequest/principal``).
+    /// These are the responses to requests that named the principal (`CacheRequest.principal`).
     /// Two kinds of responses stay:
     /// - public responses, which all users share
     /// - responses to requests with credentials but without a principal, because their owner is not
