@@ -36,8 +36,7 @@ final class FrameWriter: ClientResponseWriter {
 
     func respond(with response: GatewayResponse) {
         switch response {
-        case .stored(let head, let hit, _): respond(head, hit.content)
-        case .whole(let head, let content): respond(head, content)
+        case .stored(let head, let content, _), .whole(let head, let content): respond(head, content)
         case .stream(let head, let length): start(head, length: length)
         case .relayed(let response, let context):
             respond(service.responseHead(response.parsedHead(), .relayed, context), response.content)

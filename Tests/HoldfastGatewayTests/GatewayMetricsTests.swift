@@ -329,8 +329,10 @@ import Testing
         let durations = 3 + MetricDescription.durationBounds.count
         var numbers = LoopTelemetry.Numbers(RequestSeries())
         for route in 0..<RouteLabels.count {
-            for section in RouteCounters.all {
-                for value in section.values.indices { numbers.counters.add(section, value, of: route) }
+            for section in RouteCounters.Section.allCases {
+                for value in RouteCounters.rows[section.rawValue].labels.indices {
+                    numbers.counters.add(section, value, of: route)
+                }
             }
             numbers.staleness[route].add(1)
             for status in 100..<600 {
@@ -450,7 +452,14 @@ import Testing
             #expect(values == Set(Problem.codes + [Problem.otherCode]))
             // An unknown one adds no series.
             let telemetry = LoopTelemetry(RequestSeries())
-            telemetry.count(Problem(code: "unheard-of", title: "", status: 500, detail: ""))
+            var record = ExchangeRecord(
+                client: GatewayClient(address: nil),
+                route: RouteLabels.none,
+                start: .now(),
+                end: .now()
+            )
+            record.facts = ExchangeFacts(CacheOutcome(), problem: "unheard-of")
+            telemetry.record(record)
             #expect(telemetry.numbers.problems.count == Problem.codes.count + 1)
             #expect(telemetry.numbers.problems.last == 1 && telemetry.numbers.problems.reduce(0, +) == 1)
         }

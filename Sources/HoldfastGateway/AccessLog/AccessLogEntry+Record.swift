@@ -12,20 +12,26 @@ extension ExchangeRecord {
 
     /// Whether an operator would look for this request after an incident.
     var isNotable: Bool {
-        guard let status, status < 400, abort == nil, let facts else { return true }
-        return facts.isStale || facts.problem != nil || measuredDuration > Self.slowness
+        guard let status, abort == nil, let facts else { return true }
+        return facts.isStale || facts.problem != nil || Self.isNotable(status, measuredDuration)
     }
+
+    /// Whether an operator would look for a request only because of its status or its duration.
+    static func isNotable(_ status: Int, _ duration: TimeAmount) -> Bool { status >= 400 || duration > slowness }
 }
 
 extension AccessLogEntry {
     /// - Parameter route: the name of the record's route.
     init(_ record: ExchangeRecord, route: String?) {
         if let request = record.request { take(request) }
-        if record.request?.content == .unknownLength || record.isTunnel { requestSize = Int64(record.receivedBytes) }
+        if record.request?.content == .unknownLength || record.tunnelEnding != nil {
+            requestSize = Int64(record.receivedBytes)
+        }
         requestID = record.requestID
         (connectionID, connectionRequests) = (record.ordinal?.connection, record.ordinal?.request)
         takeOrigin(record)
-        take(record.client)
+        client = record.client.address
+        (scheme, tlsVersion) = (record.client.scheme, record.client.tlsVersion)
         status = record.status
         responseSize = Int64(record.sentBytes)
         duration = record.end - record.start
@@ -57,18 +63,6 @@ extension AccessLogEntry {
         originStatus = report?.status
         originDuration = report?.duration.timeAmount
         isOriginReused = report?.isReused
-    }
-
-    /// Creates the entry of a hot-table hit, without the values that differ between hits.
-    init(_ request: GatewayRequest, status: Int, size: Int) {
-        take(request)
-        (self.status, responseSize, result) = (status, Int64(size), .hit)
-    }
-
-    /// Records the client's address, and whether it uses TLS.
-    mutating func take(_ client: GatewayClient) {
-        self.client = client.address
-        (scheme, tlsVersion) = (client.scheme, client.tlsVersion)
     }
 
     private mutating func take(_ request: GatewayRequest) {

@@ -8,7 +8,7 @@ final class AccessLogTemplate {
     /// The parts of a line that differ between hits.
     struct Values {
         var client: GatewayClient?
-        var time: Timestamp
+        var time = Timestamp(milliseconds: 0)
         var duration: TimeAmount
         var ordinal: ExchangeRecord.Ordinal?
     }

@@ -51,66 +51,59 @@ final class LoopAccessLog {
         self.clock = clock
     }
 
-    /// Whether any lines are written.
-    var isOn: Bool { settings.level != .off }
-
     /// Whether lines include the origin's response.
-    var wantsOrigins: Bool { isOn && settings.format == .json }
+    var wantsOrigins: Bool { settings.level != .off && settings.format == .json }
 
-    /// Logs a request if its level is enabled.
+    /// Logs a request, or a refused connection, if its level is enabled.
     func write(_ record: ExchangeRecord) {
         switch settings.level {
         case .off: return
         case .notable: guard record.isNotable else { return }
         case .all: break
         }
-        var entry = AccessLogEntry(record, route: name(of: record.route))
-        if settings.format == .json { entry.cacheID = record.facts?.storedKey.flatMap(identify) }
-        write(entry)
+        guard hasRoom else { return writer.drop(1) }
+        format.write(entry(of: record), settings, to: &bytes)
+        endLine()
     }
 
-    /// Logs a hot-table hit if its level is enabled.
+    /// Whether hits of the hot table with this status and duration are logged.
+    func wantsHits(_ status: Int, _ duration: TimeAmount) -> Bool {
+        logsHits || (ExchangeRecord.isNotable(status, duration) && settings.level == .notable)
+    }
+
+    /// Logs a request whose line differs from earlier lines only in its values.
+    ///
+    /// - Parameters:
+    ///   - values: apart from the time, which is the current one.
+    ///   - line: the prepared line; replaced if it does not follow the current settings.
+    ///   - record: the request, for a new line; `nil` if it cannot be logged.
     func write(
-        _ hit: some LoggedHit,
-        _ duration: TimeAmount,
-        client: @autoclosure () -> GatewayClient?,
-        ordinal: @autoclosure () -> ExchangeRecord.Ordinal?
+        _ values: AccessLogTemplate.Values,
+        repeating line: inout AccessLogTemplate?,
+        _ record: () -> ExchangeRecord?
     ) {
-        guard logsHits || (hit.status >= 400 && settings.level == .notable) else { return }
         guard hasRoom else { return writer.drop(1) }
-        guard let line = line(of: hit) else { return }
-        let values = AccessLogTemplate.Values(
-            client: client(),
-            time: clock.now(),
-            duration: duration,
-            ordinal: ordinal()
-        )
+        if line?.version != version {
+            line = record().map { AccessLogTemplate(entry(of: $0), settings, version: version, &format) }
+        }
+        guard let line else { return }
+        var values = values
+        values.time = clock.now()
         line.write(values, &format, to: &bytes)
         endLine()
     }
 
-    private func line(of hit: some LoggedHit) -> AccessLogTemplate? {
-        if let line = hit.logLine, line.version == version { return line }
-        guard var entry = hit.logEntry(route: name(of: hit.route)) else { return nil }
-        if settings.format == .json { entry.cacheID = hit.shortID(identify) }
-        let line = AccessLogTemplate(entry, settings, version: version, &format)
-        hit.logLine = line
-        return line
+    private func entry(of record: ExchangeRecord) -> AccessLogEntry {
+        var entry = AccessLogEntry(record, route: name(of: record.route))
+        entry.time = clock.now()
+        if settings.format == .json { entry.cacheID = record.facts?.storedKey.flatMap(identify) }
+        return entry
     }
 
     private func name(of route: RouteLabel) -> String? {
         guard route != RouteLabels.none else { return nil }
         if route >= names.count { names = labels.names }
         return names.indices.contains(route) ? names[route] : nil
-    }
-
-    /// Logs a request with the current time.
-    func write(_ entry: AccessLogEntry) {
-        guard hasRoom else { return writer.drop(1) }
-        var entry = entry
-        entry.time = clock.now()
-        format.write(entry, settings, to: &bytes)
-        endLine()
     }
 
     private var hasRoom: Bool {
@@ -137,16 +130,4 @@ final class LoopAccessLog {
         bytes = ByteBuffer()
         lines = 0
     }
-}
-
-/// A response whose line is written many times.
-protocol LoggedHit: AnyObject {
-    var route: RouteLabel { get }
-    var status: Int { get }
-    /// The last line, prepared for the next one.
-    var logLine: AccessLogTemplate? { get set }
-    /// Returns the entry, without client, time and duration; `nil` if it cannot be logged.
-    func logEntry(route name: String?) -> AccessLogEntry?
-    /// Returns the short ID of the stored response.
-    func shortID(_ identify: (CacheKey) -> String?) -> String?
 }

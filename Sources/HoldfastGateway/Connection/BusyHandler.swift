@@ -49,13 +49,12 @@ final class BusyHandler: ChannelInboundHandler {
 
     private func respond(_ context: ChannelHandlerContext) {
         let problem = excess == .all ? Problem.busy : .busyClient
-        telemetry.count(problem)
         let inForce = service.inForce
         var responseContext = GatewayService.ResponseContext(inForce, nil)
         responseContext.requestID = inForce.requestID(of: nil, from: nil)
         var (head, body) = service.problemResponse(problem, responseContext)
         head.response.headerFields[.retryAfter] = "1"
-        log(.whole(head, body), responseContext.requestID)
+        record(.whole(head, body), responseContext.requestID)
         guard !isSecure else { return context.close(promise: nil) }
         let (status, length) = (head.response.status.code, StatedLength(clamping: body.readableBytes))
         let framing = ResponseFraming(status, to: nil, minorVersion: 1, length: length, isKeptAlive: false)
@@ -70,10 +69,9 @@ final class BusyHandler: ChannelInboundHandler {
         context.read()
     }
 
-    /// Logs the connection, because its requests are not read. The log's buffer limits a flood of
-    /// such lines.
-    private func log(_ response: GatewayResponse, _ requestID: String?) {
-        guard let log = telemetry.log, log.isOn else { return }
+    /// Counts and logs the connection, because its requests are not read. The log's buffer limits a
+    /// flood of such lines.
+    private func record(_ response: GatewayResponse, _ requestID: String?) {
         let now = NIODeadline.now()
         var record = ExchangeRecord(
             client: GatewayClient(address: client, isSecure: isSecure),
@@ -86,7 +84,7 @@ final class BusyHandler: ChannelInboundHandler {
         record.take(response)
         // Nothing is sent.
         if isSecure { (record.status, record.sentBytes) = (nil, 0) }
-        log.write(record)
+        telemetry.record(record)
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {}

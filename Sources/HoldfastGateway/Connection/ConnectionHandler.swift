@@ -78,13 +78,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         deadline = ClientDeadline(timeouts)
         lateRequest = timeouts.lateRequest.timeAmount
         output = ConnectionOutput(round: .of(loop.eventLoop), patience: timeouts.write.timeAmount)
-        writer = HTTP1ResponseWriter(
-            service: service,
-            executor: executor,
-            hot: hot,
-            telemetry: telemetry,
-            output: output
-        )
+        writer = HTTP1ResponseWriter(service: service, eventLoop: loop.eventLoop, output: output)
         pace = UploadPace(rate: service.configuration.uploadRate, patience: timeouts.slowContent.timeAmount)
         machine = ConnectionMachine(
             limits: service.configuration.messageLimits,
@@ -220,32 +214,32 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         while mustProceed, !output.isHeldBack {
             mustProceed = false
             guard let head = machine.wholeHead else {
-                // This request is not compared with earlier ones, so it must not count as a
-                // repetition of one of them.
-                writer.releaseRequestBytes()
                 beginRequest(in: session.drawTrace())
                 continue
             }
             let trace = session.drawTrace()
-            if trace == nil, writer.respondHot(to: head, since: readAt ?? .now()) {
+            let key = trace == nil ? session.hotKey(of: head) : nil
+            if let key, let response = session.respondHot(to: key, since: readAt ?? .now(), at: nextOrdinal) {
+                writer.write(response)
                 deadline.stop()
                 requestCount += 1
                 machine.skipRequest(head)
                 mustProceed = true
             } else {
-                if trace != nil { writer.releaseRequestBytes() }
-                beginRequest(in: trace)
+                beginRequest(in: trace, keyed: key)
             }
         }
         isProceeding = false
         output.flushSoon()
     }
 
-    /// - Parameter trace: evaluated only if a request has arrived.
-    private func beginRequest(in trace: @autoclosure () -> TraceID?) {
+    /// - Parameters:
+    ///   - trace: evaluated only if a request has arrived.
+    ///   - key: the request's key, if the hot table may keep its response.
+    private func beginRequest(in trace: @autoclosure () -> TraceID?, keyed key: HotKey? = nil) {
         switch machine.beginRequest() {
         case .none: break
-        case .begin(let head, let repeatsFields): begin(head, repeatsFields: repeatsFields, in: trace())
+        case .begin(let head, let repeatsFields): begin(head, repeatsFields: repeatsFields, in: trace(), keyed: key)
         case .refuse(let refusal): refuse(refusal)
         case .waitForRequest: read(.request)
         case .waitForHead: read(.head)
@@ -304,7 +298,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
         tunnel.join(Tunnel.Beginning(end: end, bytes: bytes, isLast: isInputClosed), origin.beginning)
     }
 
-    private func begin(_ head: RequestHead, repeatsFields: Bool, in trace: TraceID?) {
+    private func begin(_ head: RequestHead, repeatsFields: Bool, in trace: TraceID?, keyed key: HotKey?) {
         deadline.stop()
         if head.hasContent { pace.restart(rate: service.configuration.uploadRate) }
         writer.begin(head)
@@ -317,16 +311,13 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
             to: writer,
             in: trace,
             since: readAt ?? .now(),
-            at: ordinal
+            at: ordinal,
+            keyed: key
         )
         self.exchange = exchange
-        // Requests with a span are not served from the hot table, so the response is not kept
-        // there.
-        if exchange.trace.span != nil { writer.releaseRequestBytes() }
         exchange.begin(repeatsFields: repeatsFields)
         guard !exchange.isOver else { return }
         enter(.active)
-        writer.releaseRequestBytes()
         // Keeps reading while this request is served. Otherwise the kernel would be told to stop
         // watching the connection, and to resume a moment later. Reading also detects a client that
         // disconnects.
@@ -346,14 +337,10 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler, Re
 
     var isSecure: Bool { tls != nil }
 
-    /// The client: its address, and whether it uses TLS.
-    var sessionClient: GatewayClient { session.client }
-
-    /// See ``ClientSession/hotKey(of:)``.
-    func hotKey(of head: ByteBuffer) -> HotKey { session.hotKey(of: head) }
-
     /// The number of the next request on this connection.
-    var nextOrdinal: ExchangeRecord.Ordinal { ExchangeRecord.Ordinal(connection: number, request: requestCount + 1) }
+    private var nextOrdinal: ExchangeRecord.Ordinal {
+        ExchangeRecord.Ordinal(connection: number, request: requestCount + 1)
+    }
 
     /// Whether the connection stays open after the current response.
     var isKeptAlive: Bool { machine.isKeptAlive }

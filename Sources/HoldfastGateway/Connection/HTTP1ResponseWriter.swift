@@ -8,14 +8,11 @@ import OriginConnections
 
 /// Writes the responses on a client's HTTP/1 connection in order. RFC 9112
 ///
-/// It keeps the bytes of stored responses for identical requests, and writes relayed responses as
-/// they were received.
+/// It offers the bytes of stored responses to the hot table, and writes relayed responses as they
+/// were received.
 final class HTTP1ResponseWriter: ClientResponseWriter {
     private let service: GatewayService
-    private let executor: LoopExecutor
-    /// The event loop's in-memory responses.
-    private let hot: HotTable
-    private let telemetry: LoopTelemetry
+    private let eventLoop: any EventLoop
     private let output: ConnectionOutput
     /// `nil` before the connection opens and after it ends.
     var connection: ConnectionHandler?
@@ -24,48 +21,18 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
     private var minorVersion = 1
     /// How the current response's content is delimited; `nil` until its head is written.
     private var framing: ResponseFraming?
-    /// The current request's key, if the hot table may serve it.
-    private var hotKey: HotKey?
 
-    init(
-        service: GatewayService,
-        executor: LoopExecutor,
-        hot: HotTable,
-        telemetry: LoopTelemetry,
-        output: ConnectionOutput
-    ) {
+    init(service: GatewayService, eventLoop: any EventLoop, output: ConnectionOutput) {
         self.service = service
-        self.executor = executor
-        self.hot = hot
-        self.telemetry = telemetry
+        self.eventLoop = eventLoop
         self.output = output
     }
 
-    /// Writes the response that an identical request got before, if it is still valid.
-    ///
-    /// - Parameter start: the time when the request's head had arrived.
-    /// - Returns: whether a response was written.
-    func respondHot(to head: ByteBuffer, since start: NIODeadline) -> Bool {
-        guard let key = connection?.hotKey(of: head) else { return false }
-        let response = hot.response(to: key)
-        guard let response, let bytes = response.bytes(at: service.engine.now, service.engine) else {
-            if let response { hot.forget(response) }
-            hotKey = key
-            return false
-        }
-        hot.responseCount += 1
-        executor.noteHit()
-        telemetry.recordHotHit(
-            response,
-            since: start,
-            isSecure: connection?.isSecure ?? false,
-            client: connection?.sessionClient,
-            ordinal: connection?.nextOrdinal
-        )
-        output.put(bytes)
+    /// Writes a response of the hot table.
+    func write(_ response: HotResponse) {
+        output.put(response.bytes)
         if let rest = response.rest { output.put(rest) }
         output.holdBack()
-        return true
     }
 
     /// Prepares for the response to a request.
@@ -75,11 +42,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         method = head?.request.method
         minorVersion = if case .http10 = head?.request.receivedProtocol { 0 } else { 1 }
         framing = nil
-        if head == nil { releaseRequestBytes() }
     }
-
-    /// Releases the request's bytes, so that the channel can reuse their memory for the next read.
-    func releaseRequestBytes() { hotKey = nil }
 
     // MARK: One response
 
@@ -99,13 +62,8 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
 
     func respond(with response: GatewayResponse) {
         switch response {
-        case .stored(let head, let hit, let route):
-            let framing = beginContent(
-                head.response.status.code,
-                length: StatedLength(clamping: hit.content.readableBytes)
-            )
-            output.put(storedHead(head, hit, framing, route))
-            finish(with: hit.content)
+        case .stored(let head, let content, let candidate):
+            respond(head, content, candidate)
         case .whole(let head, let content):
             respond(head, content)
         case .stream(let head, let length):
@@ -128,7 +86,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
             output.put(bytes)
         } catch {
             abort()
-            return executor.eventLoop.makeFailedFuture(CancellationError())
+            return eventLoop.makeFailedFuture(CancellationError())
         }
         return output.untilWritable()
     }
@@ -189,12 +147,16 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         return framing
     }
 
-    private func respond(_ head: GatewayResponseHead, _ content: ByteBuffer) {
-        output.put(
-            beginContent(head.response.status.code, length: StatedLength(clamping: content.readableBytes)).bytes(
-                of: head
-            )
-        )
+    private func respond(_ head: GatewayResponseHead, _ content: ByteBuffer, _ candidate: HotCandidate? = nil) {
+        let length = StatedLength(clamping: content.readableBytes)
+        let framing = beginContent(head.response.status.code, length: length)
+        if let candidate, minorVersion > 0, !framing.closes {
+            let (bytes, places) = framing.bytesAndOffsets(of: head)
+            if let template = HeadTemplate(bytes, places) { candidate.keep(head, content, as: .http1(template)) }
+            output.put(bytes)
+        } else {
+            output.put(framing.bytes(of: head))
+        }
         finish(with: content)
     }
 
@@ -203,30 +165,6 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         if let bytes = try? framing?.bytes(of: content), !isWritten { output.put(bytes) }
         output.holdBack()
         finish(nil)
-    }
-
-    /// Returns the bytes of a stored response's head. If identical requests get the same bytes, the
-    /// response is kept for them.
-    private func storedHead(
-        _ head: GatewayResponseHead,
-        _ hit: ImmediateHit,
-        _ framing: ResponseFraming,
-        _ route: RouteLabel
-    ) -> ByteBuffer {
-        guard let key = hotKey.take(), minorVersion > 0, !framing.closes,
-            service.suitsEveryClient(hit, head), hot.markSeen(hash: key.hash)
-        else { return framing.bytes(of: head) }
-        let (bytes, places) = framing.bytesAndOffsets(of: head)
-        let response = HotResponse(
-            key,
-            HeadTemplate(bytes, places).map { .http1($0) },
-            hit: hit,
-            status: head.response.status.code,
-            route: route,
-            method: method
-        )
-        if let response { hot.keep(response) }
-        return bytes
     }
 
     /// Writes a complete response as it was received.
@@ -239,7 +177,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
                 of: response,
                 date: response.hasDate ? nil : service.date,
                 via: context.inForce.via,
-                cacheStatus: service.relayedCacheStatus(context),
+                cacheStatus: context.relayedCacheStatus,
                 content: isShort ? content : nil
             )
         )

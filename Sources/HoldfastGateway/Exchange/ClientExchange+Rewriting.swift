@@ -48,7 +48,8 @@ extension ClientExchange {
         var head = head(of: response)
         switch rewriteHead(&head, stored: response.stored?.head) {
         case .unchanged:
-            finish(with: hit.map { .stored(head, $0, record.route) } ?? .whole(head, whole))
+            let candidate = hit.flatMap { session.hotCandidate(hotKey, $0, head, to: request, of: record.route) }
+            finish(with: candidate.map { .stored(head, whole, $0) } ?? .whole(head, whole))
         case .rewritten where request.method == .head || whole.readableBytes <= ResponseRewriting.pieceLimit:
             finish(with: .whole(head, rewrite(whole, of: head)))
         case .rewritten, .partial, .maybePartial:

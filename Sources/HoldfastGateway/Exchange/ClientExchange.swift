@@ -63,12 +63,15 @@ final class ClientExchange: @unchecked Sendable {
     /// How the response is rewritten; `nil` if it is not, or no route was chosen.
     var rewriting: ResponseRewriting?
     var rangeUse = RangeUse.asRequested
+    /// The request's key, while the hot table may keep the response for identical requests.
+    private(set) var hotKey: HotKey?
 
     /// - Parameters:
     ///   - trace: the trace to start, unless the request already belongs to one; see
     ///     ``ClientSession/drawTrace()``.
     ///   - start: the time when the request's head had arrived.
     ///   - ordinal: the number of the request on its connection.
+    ///   - hotKey: the request's key; `nil` if the hot table does not serve such requests.
     init(
         _ request: GatewayRequest,
         of session: ClientSession,
@@ -76,7 +79,8 @@ final class ClientExchange: @unchecked Sendable {
         to writer: any ClientResponseWriter,
         in trace: TraceID?,
         since start: NIODeadline = .now(),
-        at ordinal: ExchangeRecord.Ordinal? = nil
+        at ordinal: ExchangeRecord.Ordinal? = nil,
+        keyed hotKey: HotKey? = nil
     ) {
         self.request = request
         self.session = session
@@ -92,6 +96,8 @@ final class ClientExchange: @unchecked Sendable {
         )
         record.ordinal = ordinal
         record.span = self.trace.span
+        // Requests with a span are not served from the hot table.
+        if record.span == nil { self.hotKey = hotKey }
     }
 
     var eventLoop: any EventLoop { session.executor.eventLoop }
@@ -113,6 +119,8 @@ final class ClientExchange: @unchecked Sendable {
     /// - Parameter repeatsFields: whether the fields equal those of the session's last request,
     ///   byte for byte.
     func begin(repeatsFields: Bool = false) {
+        // The channel reuses the memory of the request's bytes for the next read.
+        defer { hotKey = nil }
         session.telemetry.begin(request.method, of: session.client)
         if !repeatsFields { session.known = nil }
         guard let prepared = session.service.prepare(self) else {
@@ -257,7 +265,6 @@ final class ClientExchange: @unchecked Sendable {
     func finish(with response: GatewayResponse) {
         writeInterims()
         record.take(response)
-        takeForTrace(response)
         // Before writing, because the next request may start during the write.
         end()
         writer.respond(with: response)
@@ -270,7 +277,6 @@ final class ClientExchange: @unchecked Sendable {
         streamLength = length
         let response = GatewayResponse.stream(head, length: length)
         record.take(response)
-        takeForTrace(response)
         record.firstByte = .now()
         writer.respond(with: response)
     }
@@ -281,29 +287,16 @@ final class ClientExchange: @unchecked Sendable {
         state = .tunnel
         upgrade = nil
         task = nil
-        let response = GatewayResponse.stream(head, length: nil)
-        record.take(response)
-        takeForTrace(response)
+        record.take(.stream(head, length: nil))
         record.firstByte = .now()
-        record.isTunnel = true
     }
 
     /// Ends the exchange of a tunnel.
     func endTunnel(_ summary: Tunnel.Summary) {
         record.sentBytes = Int(summary.originBytes)
         record.receivedBytes = Int(summary.clientBytes)
-        session.telemetry.count(summary.ending, of: record.route)
+        record.tunnelEnding = summary.ending
         end(summary.ending.abort)
-    }
-
-    private func takeForTrace(_ response: GatewayResponse) {
-        guard trace.span != nil else { return }
-        switch response {
-        case .stored(let head, _, _), .whole(let head, _), .stream(let head, _):
-            trace.take(head.response.status.code, head.cacheStatus)
-        case .relayed(let response, let context):
-            trace.take(response.status, session.service.relayedCacheStatus(context))
-        }
     }
 
     /// Writes a piece of a stream's content.
@@ -352,7 +345,7 @@ final class ClientExchange: @unchecked Sendable {
         record.end = .now()
         record.abort = abort
         session.telemetry.record(record)
-        trace.end(abort)
+        trace.end(record)
     }
 
     // MARK: The request's content

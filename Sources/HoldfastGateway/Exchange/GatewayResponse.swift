@@ -4,9 +4,9 @@ import NIOCore
 
 /// A response on its way to a client, before the client's protocol encodes it.
 enum GatewayResponse {
-    /// A stored response with its complete content, and the label of the request's route. An
-    /// identical request may get the same bytes.
-    case stored(GatewayResponseHead, ImmediateHit, RouteLabel)
+    /// A response from memory with its complete content. Identical requests may get the same
+    /// bytes, so the protocol passes what it wrote to ``HotCandidate/keep(_:_:as:)``.
+    case stored(GatewayResponseHead, ByteBuffer, HotCandidate)
     /// A response with its complete content.
     case whole(GatewayResponseHead, ByteBuffer)
     /// The head of a response whose content follows in pieces, and the content's length, if known.

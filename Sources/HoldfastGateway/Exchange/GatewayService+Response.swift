@@ -123,13 +123,13 @@ extension GatewayService {
         CacheOutcome(isHit: outcome.isHit, forward: outcome.isHit ? nil : .miss)
     }
 
-    /// Returns the `Cache-Status` for relayed responses.
-    func relayedCacheStatus(_ context: ResponseContext) -> String {
-        context.showsDetails ? Self.detailedMiss : Self.miss
-    }
+    fileprivate static let detailedMiss = CacheOutcome.uriMiss.cacheStatus()
+    fileprivate static let miss = withoutDetails(.uriMiss).cacheStatus()
+}
 
-    private static let detailedMiss = CacheOutcome.uriMiss.cacheStatus()
-    private static let miss = withoutDetails(.uriMiss).cacheStatus()
+extension GatewayService.ResponseContext {
+    /// The gateway's member of `Cache-Status` for relayed responses.
+    var relayedCacheStatus: String { showsDetails ? GatewayService.detailedMiss : GatewayService.miss }
 }
 
 extension ExchangeError {

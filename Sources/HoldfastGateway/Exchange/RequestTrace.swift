@@ -73,18 +73,15 @@ struct RequestTrace: Sendable {
         span.operationName = "\(method.traced ?? "HTTP") \(route.path)"
     }
 
-    /// Records the response's head.
-    func take(_ status: Int, _ cacheStatus: String) {
+    /// Ends the span with the result of the request.
+    func end(_ record: ExchangeRecord) {
         guard let span else { return }
-        span.set("http.response.status_code", .int(Int64(status)))
-        span.set("cache.status", .string(cacheStatus))
-        if status >= 500 { span.fail("\(status)") }
-    }
-
-    /// - Parameter abort: why the response was cut short; `nil` if it was not.
-    func end(_ abort: ExchangeRecord.Abort?) {
-        guard let span else { return }
-        if let abort { span.fail(abort.rawValue) }
+        if let status = record.status {
+            span.set("http.response.status_code", .int(Int64(status)))
+            if status >= 500 { span.fail("\(status)") }
+        }
+        if let cacheStatus = record.cacheStatus { span.set("cache.status", .string(cacheStatus)) }
+        if let abort = record.abort { span.fail(abort.rawValue) }
         span.end()
     }
 }

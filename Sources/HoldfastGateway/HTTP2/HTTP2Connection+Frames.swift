@@ -1,6 +1,5 @@
 import CNGHTTP2
 import EventLoops
-import HTTPCache
 import HTTPTypes
 import HTTPWire
 import NIOCore
@@ -47,12 +46,20 @@ extension HTTP2Connection {
         guard let frames else { return }
         let trace = session.drawTrace()
         let key = endsStream && trace == nil ? section.lookupKey.map { session.hotKey(of: $0) } : nil
-        if let key, respondHot(id, key, frames) { return }
+        let at = ExchangeRecord.Ordinal(connection: number, request: requestCount + 1)
+        // A stream without an object has no deadline of its own, so its client must accept all the
+        // content at once.
+        if let key, let response = session.respondHot(to: key, since: now, at: at, room: frames.window(of: id)),
+            let fields = response.fields
+        {
+            requestCount += 1
+            hotStreams.begin(id, response, fields, at: now)
+            return frames.respond(id, fields, hot: response.contentLength > 0 ? response : nil)
+        }
         let configuration = service.configuration
         guard let permit = permits.take(ofAll: configuration.maximumConnections) else {
             return frames.reset(id, NGHTTP2_REFUSED_STREAM)
         }
-        let at = ExchangeRecord.Ordinal(connection: number, request: requestCount + 1)
         requestCount += 1
         let pace = UploadPace(rate: configuration.uploadRate, patience: configuration.timeouts.slowContent.timeAmount)
         do throws(MessageRefusal) {
@@ -67,14 +74,11 @@ extension HTTP2Connection {
                 to: stream,
                 in: trace,
                 since: now,
-                at: at
+                at: at,
+                keyed: key
             )
             stream.exchange = exchange
-            // Requests with a span are not served from the hot table, so the response is not kept
-            // there.
-            if let key, exchange.trace.span == nil { stream.hotKey = key }
             exchange.begin()
-            stream.hotKey = nil
         } catch {
             // Decoding oversized fields costs more than their compressed size suggests.
             if [.fieldsTooLarge, .startLineTooLong].contains(error.reason) { spend(.fields(section.decodedCount)) }
@@ -82,34 +86,6 @@ extension HTTP2Connection {
             streams[id] = stream
             stream.respond(with: session.refuse(error, since: now, at: at))
         }
-    }
-
-    /// Writes the response that an identical request got before, if it is still valid.
-    ///
-    /// - Returns: whether it was written.
-    private func respondHot(_ id: Int32, _ key: HotKey, _ frames: HTTP2Session) -> Bool {
-        // A stream without an object has no deadline of its own, so its client must accept all the
-        // content at once.
-        guard let response = session.hot.response(to: key), response.contentLength <= frames.window(of: id)
-        else { return false }
-        guard let fields = response.fields(at: service.engine.now, service.engine) else {
-            session.hot.forget(response)
-            return false
-        }
-        session.hot.responseCount += 1
-        session.executor.noteHit()
-        let ordinal = ExchangeRecord.Ordinal(connection: number, request: requestCount + 1)
-        requestCount += 1
-        session.telemetry.recordHotHit(
-            response,
-            since: now,
-            isSecure: session.client.isSecure,
-            client: session.client,
-            ordinal: ordinal
-        )
-        hotStreams.begin(id, response, fields, at: now)
-        frames.respond(id, fields, hot: response.contentLength > 0 ? response : nil)
-        return true
     }
 
     func takeContent(_ bytes: UnsafeBufferPointer<UInt8>, of id: Int32) {

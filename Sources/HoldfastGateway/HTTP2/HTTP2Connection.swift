@@ -80,7 +80,6 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         outbox = HTTP2Output(output)
     }
 
-    var hot: HotTable { session.hot }
     var eventLoop: any EventLoop { session.executor.eventLoop }
 
     /// The arrival time of the bytes being handled, or else the current time.

@@ -28,8 +28,6 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
     /// Held while the exchange or its work exists.
     private let permit: HTTP2Permits.Permit?
     var exchange: ClientExchange?
-    /// The request's key, if the hot table may serve it.
-    var hotKey: HotKey?
 
     // The request's content.
     private var received = ByteBuffer()
@@ -174,9 +172,9 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
 
     func respond(with response: GatewayResponse) {
         switch response {
-        case .stored(let head, let hit, let route):
-            keep(head, hit, route)
-            respond(head, hit.content)
+        case .stored(let head, let content, let candidate):
+            let fields = respond(head, content)
+            if fields.isTimed { candidate.keep(head, content, as: .http2(fields)) }
         case .whole(let head, let content): respond(head, content)
         case .stream(let head, let length): begin(head, length: length)
         case .relayed(let response, let context):
@@ -185,36 +183,23 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
         }
     }
 
-    /// Keeps a stored response for identical requests, if they get the same bytes.
-    private func keep(_ head: GatewayResponseHead, _ hit: ImmediateHit, _ route: RouteLabel) {
-        guard let key = hotKey.take(), let connection, connection.service.suitsEveryClient(hit, head),
-            connection.hot.markSeen(hash: key.hash)
-        else { return }
-        let status = head.response.status.code
-        let content = ResponseContent(status, to: method, length: StatedLength(clamping: hit.content.readableBytes))
-        let response = HotResponse(
-            key,
-            .http2(HTTP2FieldList(head, content)),
-            hit: hit,
-            status: status,
-            route: route,
-            method: method
-        )
-        if let response { connection.hot.keep(response) }
-    }
-
-    private func respond(_ head: GatewayResponseHead, _ bytes: ByteBuffer) {
+    /// Writes a complete response, and returns the fields of its head.
+    @discardableResult
+    private func respond(_ head: GatewayResponseHead, _ bytes: ByteBuffer) -> HTTP2FieldList {
         isQueueOver = true
         if method != .head, bytes.readableBytes > 0 {
             queue.append(bytes)
             queuedCount = bytes.readableBytes
             movedAt = connection?.now ?? .now()
         }
-        begin(head, length: StatedLength(clamping: bytes.readableBytes))
+        let fields = begin(head, length: StatedLength(clamping: bytes.readableBytes))
         exchange = nil
+        return fields
     }
 
-    private func begin(_ head: GatewayResponseHead, length: StatedLength?) {
+    /// Writes the head of a response, and returns its fields.
+    @discardableResult
+    private func begin(_ head: GatewayResponseHead, length: StatedLength?) -> HTTP2FieldList {
         let content = ResponseContent(head.response.status.code, to: method, length: length)
         self.content = content
         if !content.isWritten {
@@ -222,7 +207,9 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
             queuedCount = 0
         }
         let hasContent = content.isWritten && content.rest != 0
-        connection?.respond(self, prepared(HTTP2FieldList(head, content)), hasContent: hasContent)
+        let fields = HTTP2FieldList(head, content)
+        connection?.respond(self, prepared(fields), hasContent: hasContent)
+        return fields
     }
 
     func write(_ piece: ByteBuffer) -> EventLoopFuture<Void>? {

@@ -4,7 +4,10 @@ import HTTPWire
 import HoldfastTracing
 import NIOCore
 
-/// A client request and its result, recorded at its end for metrics and the log.
+/// A client request and its result, recorded at its end. Metrics, the log, the request's span and
+/// the offline forecast all read this record; ``LoopTelemetry/record(_:)`` takes it.
+///
+/// A hit of the hot table has its record only if one of them needs it: ``RecordedHit``.
 struct ExchangeRecord {
     /// The tier that a hit was served from.
     enum Tier: Int, CaseIterable {
@@ -30,7 +33,8 @@ struct ExchangeRecord {
     struct Ordinal {
         /// The number of the connection.
         var connection: Int64
-        /// The number of the request on its connection, from 1.
+        /// The number of the request on its connection, from 1; 0 for the connection itself, if
+        /// none of its requests are read.
         var request: Int64
     }
 
@@ -51,6 +55,8 @@ struct ExchangeRecord {
     var sentBytes = 0
     /// `nil` if there is no response.
     var facts: ExchangeFacts?
+    /// The gateway's member of `Cache-Status`, as it was sent; `nil` if there is no ``span``.
+    var cacheStatus: String?
     /// `nil` if the request is not a hit.
     var tier: Tier?
     var abort: Abort?
@@ -65,12 +71,15 @@ struct ExchangeRecord {
     var receivedBytes = 0
     /// `nil` if the request has no span.
     var span: RecordedSpan?
-    /// Whether the response started a tunnel for another protocol.
-    var isTunnel = false
+    /// How the tunnel ended; `nil` if the response did not start a tunnel for another protocol.
+    var tunnelEnding: TunnelEnding?
+
+    /// Whether this is the record of a connection that was refused, not of a request.
+    var isOfConnection: Bool { ordinal?.request == 0 }
 
     /// The duration for metrics and for the log level. A tunnel lasts as long as its two sides
     /// want, so only the time until its head counts.
-    var measuredDuration: TimeAmount { (isTunnel ? firstByte ?? end : end) - start }
+    var measuredDuration: TimeAmount { (tunnelEnding == nil ? end : firstByte ?? end) - start }
 
     /// The value of the label `error_type`; `nil` for a complete response that is not a problem.
     var errorType: String? { abort?.rawValue ?? facts?.problem }

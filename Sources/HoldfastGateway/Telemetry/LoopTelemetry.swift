@@ -74,7 +74,7 @@ final class LoopTelemetry {
     /// The time when the next tick is due.
     private var due: NIODeadline?
 
-    /// Receives a line for each request to be logged.
+    /// Writes a line for each record to be logged.
     var log: LoopAccessLog?
 
     private(set) var notStored = NotStoredMemory()
@@ -89,7 +89,7 @@ final class LoopTelemetry {
 
     // MARK: Requests
 
-    /// Counts a request that has started. Call ``end(_:)`` for it later.
+    /// Counts a request in progress. Call ``end(_:)`` for it later.
     func begin(_ method: HTTPRequest.Method, of client: GatewayClient) { addActive(1, method, client) }
 
     func end(_ method: HTTPRequest.Method, of client: GatewayClient) { addActive(-1, method, client) }
@@ -99,18 +99,13 @@ final class LoopTelemetry {
         numbers.active[first + KnownMethods.number(of: method)] += count
     }
 
-    /// Counts a request and its response.
+    /// Counts a request that has ended, or a refused connection, and logs it if its level is
+    /// enabled.
     func record(_ record: ExchangeRecord) {
         log?.write(record)
-        let labels = RequestLabels(
-            route: record.route,
-            method: KnownMethods.number(of: record.request?.method),
-            status: record.status ?? 0,
-            version: (record.request?.receivedProtocol ?? .http11).rawValue,
-            isSecure: record.client.isSecure,
-            error: record.errorType
-        )
-        let number = numbers.durations.number(of: labels)
+        if let problem = record.facts?.problem { numbers.problems[Problem.number(ofCode: problem)] += 1 }
+        if record.isOfConnection { return }
+        let number = numbers.durations.number(of: RequestLabels(record))
         numbers.durations.add(record.measuredDuration.seconds, to: number)
         record.count(in: &numbers.counters)
         record.countForecast(in: &numbers.counters, at: clock)
@@ -125,32 +120,29 @@ final class LoopTelemetry {
             }
         }
         if record.facts?.refusal != nil { numbers.outage.refused += 1 }
-        if let problem = record.facts?.problem { numbers.problems[Problem.number(ofCode: problem)] += 1 }
         if record.abort == .client { numbers.aborts += 1 }
     }
 
-    /// Returns the index of the durations for a hot-table response.
-    func number(
-        of route: RouteLabel,
-        _ method: HTTPRequest.Method?,
-        _ status: Int,
-        _ receivedProtocol: GatewayRequest.ReceivedProtocol,
-        isSecure: Bool
-    ) -> Int {
-        let labels = RequestLabels(
-            route: route,
-            method: KnownMethods.number(of: method),
-            status: status,
-            version: receivedProtocol.rawValue,
-            isSecure: isSecure
-        )
-        return numbers.durations.number(of: labels)
-    }
-
-    /// Counts a tunnel that has ended.
-    func count(_ ending: TunnelEnding, of route: RouteLabel) {
-        guard let number = TunnelEnding.allCases.firstIndex(of: ending) else { return }
-        numbers.counters.add(RouteCounters.tunnels, number, of: route)
+    /// Counts a request that the hot table has served, and logs it if its level is enabled. The
+    /// result is that of ``record(_:)``, but the record is made only if a line needs it.
+    ///
+    /// - Parameter start: the time when the request's head had arrived.
+    func record(
+        _ hit: RecordedHit,
+        since start: NIODeadline,
+        of client: GatewayClient,
+        at ordinal: ExchangeRecord.Ordinal
+    ) {
+        let end = NIODeadline.now()
+        let duration = end - start
+        numbers.durations.add(duration.seconds, to: hit.durations(isSecure: client.isSecure, in: self))
+        let weight = numbers.counters.addHotHit(hit.sentBytes, of: hit.route, isForecast: hit.isForecast)
+        if let weight, let forecast = hit.forecast(at: clock(), weight: weight) {
+            numbers.counters.add(forecast, of: hit.route, weight: weight)
+        }
+        guard let log, log.wantsHits(hit.status, duration) else { return }
+        let values = AccessLogTemplate.Values(client: client, duration: duration, ordinal: ordinal)
+        log.write(values, repeating: &hit.line) { hit.record(from: start, to: end, of: client, at: ordinal) }
     }
 
     // MARK: Connections
@@ -170,9 +162,6 @@ final class LoopTelemetry {
         if let old { numbers.open[old.rawValue] -= 1 }
         if let new { numbers.open[new.rawValue] += 1 }
     }
-
-    /// Counts a problem that is not the response to a request.
-    func count(_ problem: Problem) { numbers.problems[Problem.number(ofCode: problem.code)] += 1 }
 
     /// The outage numbers only, which are read every second.
     var outageTotals: OutageTotals {

@@ -98,6 +98,17 @@ struct RequestDurations: Sendable {
 }
 
 extension RequestLabels {
+    init(_ record: ExchangeRecord) {
+        self.init(
+            route: record.route,
+            method: KnownMethods.number(of: record.request?.method),
+            status: record.status ?? 0,
+            version: (record.request?.receivedProtocol ?? .http11).rawValue,
+            isSecure: record.client.isSecure,
+            error: record.errorType
+        )
+    }
+
     fileprivate func labels(_ names: [String]) -> MetricLabels {
         let all = [
             ("http_request_method", KnownMethods.names[method]),

@@ -44,13 +44,30 @@ struct HotTableTests {
         let prepared = try #require(engine.prepare(request))
         guard case .serve(let hit) = engine.attempt(on: prepared).begin() else { throw NoHit() }
         let bytes = ByteBuffer(string: "GET \(path) HTTP/1.1\r\nHost: a.example\r\n\r\n")
-        return try #require(
-            HotResponse(
-                HotKey(bytes, of: [], settings: engine.settingsVersion),
-                HeadTemplate(Self.head, TimeOffsets(age: 22..<23, timeToLive: 58..<60)).map { .http1($0) },
-                hit: hit
-            )
+        let key = HotKey(bytes, of: [], settings: engine.settingsVersion)
+        let received = GatewayRequest(
+            method: .get,
+            target: path,
+            authority: RequestedHost("a.example"),
+            fields: [:],
+            receivedProtocol: .http11,
+            content: .none
         )
+        let head = GatewayResponseHead(
+            response: hit.response.head,
+            facts: ExchangeFacts(hit.response),
+            via: "1.1 g",
+            cacheStatus: "holdfast; hit; ttl=60"
+        )
+        let template = try #require(HeadTemplate(Self.head, TimeOffsets(age: 22..<23, timeToLive: 58..<60)))
+        let table = HotTable()
+        let conditions = try #require(hit.conditions)
+        HotCandidate(key, conditions, received, RouteLabels.none, in: table).keep(
+            head,
+            hit.content,
+            as: .http1(template)
+        )
+        return try #require(table.response(to: key))
     }
 
     private static let head = ByteBuffer(
