@@ -69,6 +69,31 @@ struct TracedRequestTests {
         }
     }
 
+    /// The hot table makes no spans.
+    @Test func recordedRequestsAreNeverHotHits() async throws {
+        try await RawOrigin.with(respond: { _ in .ok("a", fields: "Cache-Control: max-age=60\r\n") }) { origin in
+            try await withTracer(["OTEL_TRACES_SAMPLER": "parentbased_always_off"]) { tracer in
+                try await RunningGateway.with(
+                    origin: origin.url,
+                    tracer: tracer,
+                    configure: { $0.trustedClients = [AddressRange("127.0.0.0/8")].compactMap(\.self) }
+                ) { gateway in
+                    _ = try await gateway.get("/a")
+                    let trace = "traceparent: 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331"
+                    for (sampled, hotCount) in [("01", 0), ("00", 2)] {
+                        try await RawClient.with(port: gateway.port) { client in
+                            for _ in 0..<4 {
+                                try await client.send("GET /a HTTP/1.1\r\nHost: g\r\n\(trace)-\(sampled)\r\n\r\n")
+                                #expect(try await client.response().status == 200)
+                            }
+                        }
+                        #expect(await gateway.server.hotResponseCount() == hotCount)
+                    }
+                }
+            }
+        }
+    }
+
     private func traceparent(_ request: TransportRequest) -> String {
         request.head.headerFields.first { $0.name.canonicalName == "traceparent" }?.value ?? ""
     }

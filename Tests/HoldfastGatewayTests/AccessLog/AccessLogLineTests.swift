@@ -1,8 +1,6 @@
-import Foundation
 import HTTPCache
 import HoldfastConfiguration
 import HoldfastTesting
-import Logging
 import Testing
 
 @testable import HoldfastGateway
@@ -11,40 +9,14 @@ import Testing
 /// The facts that a running gateway logs, as JSON.
 @Suite("Facts of the access log", .timeLimit(.minutes(20)))
 struct AccessLogLineTests {
-    private struct Line {
-        let members: [String: Any]
-
-        subscript(_ name: String) -> String? { members[name].map { "\($0)" } }
-
-        func number(_ name: String) -> Int? { members[name] as? Int }
-        func seconds(_ name: String) -> Double? { members[name] as? Double }
-        func flag(_ name: String) -> Bool? { members[name] as? Bool }
-    }
-
     /// Runs a gateway, and returns the lines that it has logged in the end.
     private func lines(
         of origin: RawOrigin,
         _ level: Configuration.Log.Access = .all,
         configure: (inout GatewayConfiguration) -> Void = { _ in },
         _ body: (RunningGateway) async throws -> Void
-    ) async throws -> [Line] {
-        let file = FileManager.default.temporaryDirectory.appendingPathComponent("access-\(UUID().uuidString).log")
-        defer { try? FileManager.default.removeItem(at: file) }
-        let logger = Logger(label: "log") { _ in SwiftLogNoOpLogHandler() }
-        let log = AccessLog(.init(level: level, format: .json, destination: .file(file.path)), logger: logger)
-        try await RunningGateway.with(origin: origin.url, accessLog: log, configure: configure, body)
-        await log.close(within: .seconds(600))
-        // A log without a line may have no file.
-        let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
-        let lines = try text.split(separator: "\n").map { line in
-            let object = try JSONSerialization.jsonObject(with: Data(line.utf8))
-            return Line(members: try #require(object as? [String: Any]))
-        }
-        // Each event loop hands its lines over for itself, so those of two may change places.
-        func place(_ line: Line) -> (Int, Int) {
-            (line.number("connection.id") ?? 0, line.number("connection.requests") ?? 0)
-        }
-        return lines.sorted { place($0) < place($1) }
+    ) async throws -> [LoggedLine] {
+        try await LoggedLine.all(of: origin.url, level, configure: configure, body)
     }
 
     private static let fresh = "Cache-Control: max-age=60\r\n"
