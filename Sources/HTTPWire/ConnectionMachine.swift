@@ -1,7 +1,7 @@
 import HTTPCacheSemantics
 package import NIOCore
 
-/// A client's connection as a value: events in, one action out. `ConnectionHandler` performs the
+/// A client's connection as a value: events in, one action out. `RequestSequence` performs the
 /// actions. Each event has its own action type, so the compiler knows which actions are possible.
 ///
 /// Requests are processed one at a time: nothing after the end of the current request is decoded
@@ -246,7 +246,7 @@ package struct ConnectionMachine {
     /// The bytes of the next request's head, if it may be served immediately: the head is complete,
     /// and the connection stays open after it.
     package var wholeHead: ByteBuffer? {
-        guard case .idle = state, !isDraining else { return nil }
+        guard case .idle = state, !isDraining, hasBegun || !mayBePreface else { return nil }
         return decoder.wholeHead
     }
 
@@ -260,7 +260,7 @@ package struct ConnectionMachine {
     /// Starts the next request, if one was received.
     package mutating func beginRequest() -> BeginRequestAction {
         guard case .idle = state else { return .none }
-        if acceptsHTTP2, !hasBegun, let action = recognizeHTTP2() { return action }
+        if !hasBegun, let action = recognizeHTTP2() { return action }
         do throws(MessageRefusal) {
             guard let head = try decoder.nextHead() else {
                 let isInsideHead = decoder.isInsideMessage
@@ -288,12 +288,18 @@ package struct ConnectionMachine {
 
     /// Checks for the HTTP/2 preface at the start of a connection.
     private mutating func recognizeHTTP2() -> BeginRequestAction? {
+        guard mayBePreface else { return nil }
         let known = decoder.undecoded
-        guard known.readableBytes > 0, known.readableBytesView.starts(with: Self.preface.prefix(known.readableBytes))
-        else { return nil }
         guard known.readableBytes >= Self.preface.count else { return isInputClosed ? nil : .waitForHead }
         state = .closed
         return .changeProtocol(known)
+    }
+
+    /// Whether the first bytes of the connection are the HTTP/2 preface, or the start of it.
+    private var mayBePreface: Bool {
+        let known = decoder.undecoded
+        return acceptsHTTP2 && known.readableBytes > 0
+            && known.readableBytesView.starts(with: Self.preface.prefix(known.readableBytes))
     }
 
     /// RFC 9113 §3.4. HTTP/1 has no method 'PRI'.

@@ -20,7 +20,7 @@ extension GatewayServer {
                 do {
                     let tls = try listener.tls.map { try certificates.open($0) }
                     var kind = ClientKind(tls: tls, acceptsHTTP2: listener.acceptsHTTP2)
-                    kind.proxyLog = listener.expectsProxyHeader ? proxyLog : nil
+                    kind.isProxied = listener.expectsProxyHeader
                     switch listener {
                     case .address(let address, _, _, _): try await listen(on: address, kind, loops, &open)
                     case .unix(let path, let mode, _, _, _):

@@ -44,10 +44,11 @@ public final class GatewayServer: Service {
 
     private let service: GatewayService
     private let group: any EventLoopGroup
-    let connections = ConnectionRegistry()
+    var admission: Admission { service.admission }
+    var connections: ConnectionRegistry { admission.connections }
     private let counted: GatewayMetrics
     let certificates: CertificateRegistry
-    let proxyLog: ProxyRefusalLog
+    private let proxyLog: ProxyRefusalLog
     private let accessLog: AccessLog?
     private let state = Mutex(State.initial)
     /// The hot table of each event loop.
@@ -83,19 +84,18 @@ public final class GatewayServer: Service {
         let labels = RouteLabels()
         certificates = CertificateRegistry(logger: logger)
         proxyLog = ProxyRefusalLog(logger)
-        let tunnels = TunnelPermits()
-        counted = GatewayMetrics(labels, engine, certificates, tunnels)
+        let admission = Admission(purging: purging)
+        counted = GatewayMetrics(labels, engine, certificates, admission.tunnels)
         self.service = GatewayService(
             configuration: configuration,
             engine: engine,
             instance: instance,
             clock: clock,
             logger: logger,
-            purging: purging,
+            admission: admission,
             health: HealthReporter(health),
             tracer: tracer,
-            labels: labels,
-            tunnels: tunnels
+            labels: labels
         )
         self.group = group
         self.accessLog = accessLog
@@ -211,7 +211,7 @@ public final class GatewayServer: Service {
     var pendingWorkCount: Int { service.tasks.count }
 
     /// The number of open tunnels.
-    var tunnelCount: Int { service.tunnels.count }
+    var tunnelCount: Int { admission.tunnels.count }
 
     /// The number of open connections.
     var connectionCount: Int { connections.count }
@@ -265,9 +265,8 @@ public final class GatewayServer: Service {
         /// `nil` without TLS.
         var tls: ListenerTLS?
         var acceptsHTTP2 = true
-        /// If set, each connection starts with a PROXY protocol header, and rejections are logged
-        /// here. `nil` without the PROXY protocol.
-        var proxyLog: ProxyRefusalLog?
+        /// Whether each connection starts with a PROXY protocol header.
+        var isProxied = false
     }
 
     /// - Parameters:
@@ -279,7 +278,7 @@ public final class GatewayServer: Service {
         _ kind: ClientKind
     ) -> ServerBootstrap {
         let service = service
-        let connections = connections
+        let (admission, proxyLog) = (admission, proxyLog)
         let localName = kind.isLocal ? GatewayClient.localName : nil
         let serving = Dictionary(loops.map { (ObjectIdentifier($0.eventLoop), $0) }) { first, _ in first }
         return ServerBootstrap(group: acceptor.eventLoop, childGroup: loops.count > 1 ? group : acceptor.eventLoop)
@@ -302,30 +301,22 @@ public final class GatewayServer: Service {
                     let peer = localName ?? channel.remoteAddress?.ipAddress.map { AddressRange.plain($0) }
                     let configuration = service.configuration
                     if kind.tls != nil { try ListenerTLS.limitReads(of: channel) }
-                    if let log = kind.proxyLog, !configuration.isTrusted(peer) {
-                        let handler = ProxyHeaderHandler(
-                            peer,
-                            isTrusted: false,
-                            configuration.timeouts,
-                            telemetry,
-                            log
-                        ) { _ in }
-                        return try channel.pipeline.syncOperations.addHandler(handler)
-                    }
-                    let excess = connections.admit(channel, of: peer, configuration)
-                    guard excess == nil, let log = kind.proxyLog else {
+                    let decision = admission.admit(channel, from: peer, isProxied: kind.isProxied, configuration)
+                    switch decision {
+                    case .serve, .exceeds:
                         let client = ClientAddress(text: peer)
-                        return try Self.addHandlers(to: channel, of: client, excess, kind, service, connections, loop)
+                        return try Self.addHandlers(to: channel, of: client, decision, kind, service, loop)
+                    case .awaitHeader, .untrustedPeer: break
                     }
                     let handler = ProxyHeaderHandler(
                         peer,
-                        isTrusted: true,
+                        isTrusted: decision == .awaitHeader,
                         configuration.timeouts,
                         telemetry,
-                        log
+                        proxyLog
                     ) { client in
-                        let excess = connections.move(channel, to: client.text, service.configuration)
-                        try Self.addHandlers(to: channel, of: client, excess, kind, service, connections, loop)
+                        let decision = admission.admit(channel, named: client, service.configuration)
+                        try Self.addHandlers(to: channel, of: client, decision, kind, service, loop)
                     }
                     try channel.pipeline.syncOperations.addHandler(handler)
                 }
@@ -336,26 +327,25 @@ public final class GatewayServer: Service {
     ///
     /// - Parameters:
     ///   - client: the client's address.
-    ///   - excess: the limit that the connection exceeds, if any.
+    ///   - decision: whether the connection exceeds a limit.
     private static func addHandlers(
         to channel: any Channel,
         of client: ClientAddress,
-        _ excess: ConnectionRegistry.Excess?,
+        _ decision: Admission.ConnectionDecision,
         _ kind: ClientKind,
         _ service: GatewayService,
-        _ connections: ConnectionRegistry,
         _ loop: ServingLoop
     ) throws {
         let pipeline = channel.pipeline.syncOperations
         let telemetry = loop.telemetry.value
-        if let excess {
+        if case .exceeds(let excess) = decision {
             return try pipeline.addHandler(
                 BusyHandler(
                     service: service,
                     client: client.text,
                     excess: excess,
                     isSecure: kind.tls != nil,
-                    connections: connections,
+                    connections: service.admission.connections,
                     telemetry: telemetry
                 )
             )

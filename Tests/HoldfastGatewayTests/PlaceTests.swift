@@ -139,24 +139,6 @@ import Testing
             }
         }
     }
-
-    @Test func trustedPeerStatesTheClientsAddress() throws {
-        var configuration = GatewayConfiguration(origin: try GatewayOrigin("http://a.example"))
-        configuration.trustedClients = [try #require(AddressRange("10.0.0.0/8"))]
-        func principal(_ peer: String?, _ fields: HTTPFields) -> RequestClient {
-            GatewayClient(address: peer).principal(fields, configuration)
-        }
-        let forwarded = RequestClient("192.0.2.1")
-        #expect(principal("10.0.0.1", [.xForwardedFor: "192.0.2.1"]) == forwarded)
-        // Any client may have written the addresses before the first untrusted one.
-        #expect(principal("10.0.0.1", [.xForwardedFor: "203.0.113.9, 192.0.2.1, 10.0.0.2"]) == forwarded)
-        #expect(principal("10.0.0.1", [.xForwardedFor: "192.0.2.1:4711"]) == forwarded)
-        #expect(principal("10.0.0.1", [.forwarded: "for=203.0.113.9, proto=https;for=\"192.0.2.1\""]) == forwarded)
-        #expect(principal("10.0.0.1", [.forwarded: "For=\"[2001:db8::1]:4711\""]) == RequestClient("2001:db8::1"))
-        #expect(principal("10.0.0.1", [:]) == RequestClient("10.0.0.1"))
-        #expect(principal("198.51.100.7", [.xForwardedFor: "192.0.2.1"]) == RequestClient("198.51.100.7"))
-        #expect(principal(nil, [.xForwardedFor: "192.0.2.1"]) == .none)
-    }
 }
 
 /// The pace of a client's content as a value.

@@ -15,7 +15,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
     private let eventLoop: any EventLoop
     private let output: ConnectionOutput
     /// `nil` before the connection opens and after it ends.
-    var connection: ConnectionHandler?
+    var requests: RequestSequence?
     /// The method of the current request; `nil` if no valid request could be read.
     private var method: HTTPRequest.Method?
     private var minorVersion = 1
@@ -96,11 +96,11 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         if let end = framing?.end(trailers) { output.put(end) }
         let closes = framing?.closes ?? false
         framing = nil
-        connection?.endResponse(keepingAlive: !closes)
+        requests?.endResponse(keepingAlive: !closes)
         output.flushSoon()
     }
 
-    func beginUpgrade() { connection?.beginUpgrade() }
+    func beginUpgrade() { requests?.beginUpgrade() }
 
     func beginTunnel(
         _ head: GatewayResponseHead,
@@ -109,7 +109,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         _ origin: TunnelOrigin,
         _ permit: TunnelPermits.Permit
     ) {
-        guard let connection else {
+        guard let requests else {
             origin.channel.close(promise: nil)
             return tunnel.endFromOutside()
         }
@@ -123,7 +123,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
             }
         )
         output.flush()
-        connection.beginTunnel(tunnel, origin, permit)
+        requests.beginTunnel(tunnel, origin, permit)
     }
 
     /// Ends the connection so that the client cannot mistake the response for a complete one. RFC
@@ -141,7 +141,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
             to: method,
             minorVersion: minorVersion,
             length: length,
-            isKeptAlive: connection?.isKeptAlive ?? false
+            isKeptAlive: requests?.isKeptAlive ?? false
         )
         self.framing = framing
         return framing

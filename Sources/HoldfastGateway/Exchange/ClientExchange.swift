@@ -68,7 +68,7 @@ final class ClientExchange: @unchecked Sendable {
 
     /// - Parameters:
     ///   - trace: the trace to start, unless the request already belongs to one; see
-    ///     ``ClientSession/drawTrace()``.
+    ///     ``ClientSession/admit(_:at:)``.
     ///   - start: the time when the request's head had arrived.
     ///   - ordinal: the number of the request on its connection.
     ///   - hotKey: the request's key; `nil` if the hot table does not serve such requests.

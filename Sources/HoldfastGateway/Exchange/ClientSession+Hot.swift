@@ -38,9 +38,9 @@ extension ClientSession {
         to request: GatewayRequest,
         of route: RouteLabel
     ) -> HotCandidate? {
-        // If the settings changed in the meantime, the client may have had other traits.
-        guard let key, service.suitsEveryClient(hit, head), hot.markSeen(hash: key.hash),
-            let conditions = hit.conditions, conditions.settings == key.settings
+        let hidesDetails = service.configuration.hidesCacheStatusDetails
+        guard HotBypass.reason(key, hit, head, hidesDetails: hidesDetails, in: hot) == nil,
+            let key, let conditions = hit.conditions
         else { return nil }
         return HotCandidate(key, conditions, request, route, in: hot)
     }

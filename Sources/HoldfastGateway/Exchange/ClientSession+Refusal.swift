@@ -11,7 +11,7 @@ extension ClientSession {
     ) -> GatewayResponse {
         let inForce = service.inForce
         var context = GatewayService.ResponseContext(inForce, nil)
-        context.requestID = inForce.requestID(of: nil, from: client)
+        context.requestID = inForce.requestID(of: nil, from: admission)
         let (head, content) = service.problemResponse(Problem(refusal), context)
         let response = GatewayResponse.whole(head, content)
         var record = ExchangeRecord(client: client, route: RouteLabels.none, start: start, end: .now())

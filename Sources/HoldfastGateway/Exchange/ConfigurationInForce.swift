@@ -63,7 +63,7 @@ extension ConfigurationInForce {
     /// Returns `nil` if requests have no IDs.
     ///
     /// - Parameter request: `nil` for bytes that are not a valid request.
-    func requestID(of request: GatewayRequest?, from client: GatewayClient?) -> String? {
+    func requestID(of request: GatewayRequest?, from client: ClientAdmission?) -> String? {
         guard configuration.identifiesRequests else { return nil }
         if let request, client?.isTrusted(by: configuration) == true, let given = RequestID.given(in: request.fields) {
             return given

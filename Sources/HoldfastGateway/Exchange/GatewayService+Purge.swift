@@ -8,13 +8,12 @@ import NIOCore
 
 /// Serves PURGE requests. They are never forwarded.
 extension GatewayService {
-    /// Returns the name of a PURGE request's client; `nil` if the client may not purge. The client
-    /// needs an address in `clients.purgers` and a token.
+    /// Returns the name of a PURGE request's client; `nil` if the client may not purge.
     func purgingClient(_ request: GatewayRequest, from client: GatewayClient, _ inForce: ConfigurationInForce)
         -> String?
     {
-        guard let purging, let address = client.address, client.mayPurge(by: inForce.configuration) else { return nil }
-        return purging.client(presenting: request.fields[values: .authorization], from: address)
+        let credentials = request.fields[values: .authorization]
+        return admission.purger(client, presenting: credentials, inForce.configuration)
     }
 
     /// Returns the response to a client that may not purge. It does not reveal whether the address
@@ -31,7 +30,7 @@ extension GatewayService {
         _ inForce: ConfigurationInForce,
         _ context: ResponseContext
     ) async -> GatewayResponse {
-        guard let purging else { return purgeRefusal(context) }
+        guard let purging = admission.purging else { return purgeRefusal(context) }
         let purge: ClientPurge
         do {
             purge = try clientPurge(request, inForce)

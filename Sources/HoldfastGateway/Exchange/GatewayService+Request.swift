@@ -67,7 +67,7 @@ extension GatewayService {
                 head,
                 inForce,
                 choice,
-                from: exchange.session.client,
+                from: exchange.session.admission,
                 dropsTrace: exchange.trace.dropsFields
             )
             request.executionContext = .shared(exchange.session.executor)
@@ -136,7 +136,7 @@ extension GatewayService {
         _ head: GatewayRequest,
         _ inForce: ConfigurationInForce,
         _ choice: GatewayRoutes.Choice,
-        from client: GatewayClient,
+        from admission: ClientAdmission,
         dropsTrace: Bool
     ) throws -> CacheRequest {
         // 'ClientExchange' handles each PURGE before this. A PURGE never reaches an origin.
@@ -146,7 +146,7 @@ extension GatewayService {
         }
         guard !inForce.hasPassed(head.fields) else { throw Rejection(problem: .loop) }
         let routes = inForce.configuration.routes
-        let isTrusted = client.isTrusted(by: inForce.configuration)
+        let isTrusted = admission.isTrusted(by: inForce.configuration)
         let passing = ForwardedFields.ofRequest(
             head.fields,
             isTrusted: isTrusted,
@@ -162,7 +162,7 @@ extension GatewayService {
         // The ID is sent separately from the request's fields, and replaces the client's.
         if inForce.configuration.identifiesRequests { fields[.xRequestID] = nil }
         fields.append(inForce.via(of: head.receivedProtocol))
-        ForwardedFields.appendClient(client, to: &fields, behind: isTrusted ? head.fields : [:])
+        ForwardedFields.appendClient(admission.client, to: &fields, behind: isTrusted ? head.fields : [:])
         var originHead = Self.originHead(head, routes.routes[choice.route], path: choice.path, fields: fields)
         // A host that is not in the key must not appear in the response, for example in a link. So
         // the host is forwarded only if it is in the key, in the same form.
@@ -170,7 +170,7 @@ extension GatewayService {
             originHead.headerFields.append(HTTPField(name: .xForwardedHost, value: authority))
         }
         var request = CacheRequest(head: originHead, storage: passing.isStorable ? .byResponse : .never)
-        request.client = client.principal(head.fields, inForce.configuration)
+        request.client = admission.principal(head.fields, inForce.configuration)
         return request
     }
 

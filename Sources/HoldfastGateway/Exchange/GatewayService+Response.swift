@@ -15,7 +15,7 @@ extension GatewayService {
         /// The ID of the client's request; `nil` if requests have none.
         var requestID: String?
 
-        init(_ inForce: ConfigurationInForce, _ client: GatewayClient?) {
+        init(_ inForce: ConfigurationInForce, _ client: ClientAdmission?) {
             self.inForce = inForce
             showsDetails =
                 !inForce.configuration.hidesCacheStatusDetails

@@ -16,11 +16,8 @@ final class GatewayService: Sendable {
     let engine: CacheEngine
     let clock: any WallClock
     let logger: Logger
-    /// `nil` if no client may purge.
-    let purging: (any ClientPurging)?
+    let admission: Admission
     let health: HealthReporter
-    let http2Requests = HTTP2RequestCount()
-    let tunnels: TunnelPermits
     let tasks = ExchangeTasks()
     /// `nil` if requests get no spans. Their trace contexts then pass unchanged.
     let tracer: RequestTracer?
@@ -31,13 +28,12 @@ final class GatewayService: Sendable {
         instance: UInt32,
         clock: any WallClock,
         logger: Logger,
-        purging: (any ClientPurging)? = nil,
+        admission: Admission = Admission(),
         health: HealthReporter = HealthReporter { .ok },
         tracer: RequestTracer? = nil,
-        labels: RouteLabels = RouteLabels(),
-        tunnels: TunnelPermits = TunnelPermits()
+        labels: RouteLabels = RouteLabels()
     ) {
-        self.tunnels = tunnels
+        self.admission = admission
         self.current = Mutex(ConfigurationInForce(configuration, instance: instance, labels: labels))
         self.instance = instance
         self.labels = labels
@@ -45,7 +41,6 @@ final class GatewayService: Sendable {
         engine.selectsByScheme = configuration.servesBothSchemes
         self.clock = clock
         self.logger = logger
-        self.purging = purging
         self.health = health
         self.tracer = tracer
     }
@@ -75,7 +70,7 @@ final class GatewayService: Sendable {
         let version = engine.settingsVersion
         let inForce = inForce
         // An exchange keeps its ID even if the configuration changes.
-        exchange.record.requestID = inForce.requestID(of: exchange.request, from: exchange.session.client)
+        exchange.record.requestID = inForce.requestID(of: exchange.request, from: exchange.session.admission)
         if !exchange.request.upgrade.isNone {
             guard case .ignore = upgradeDecision(for: exchange.request, inForce) else { return nil }
         }
@@ -88,13 +83,4 @@ final class GatewayService: Sendable {
 
     /// The value of `Date` for a response that has none. RFC 9110 §6.6.1
     var date: String { HTTPDate.format(clock.now()) }
-
-    /// Whether any client that sends an identical request may get the same bytes. That is not the
-    /// case if the response belongs to one client, if clients see different details, or if the
-    /// response varies by the client's address.
-    func suitsEveryClient(_ hit: ImmediateHit, _ head: GatewayResponseHead) -> Bool {
-        guard hit.conditions != nil, !head.isForOneClient, !configuration.hidesCacheStatusDetails else { return false }
-        guard let fields = hit.response.stored?.head.fields, fields.contains(.vary) else { return true }
-        return !fields[values: .vary].contains { $0.lowercased().contains("forwarded") }
-    }
 }

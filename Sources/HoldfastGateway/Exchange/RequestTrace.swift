@@ -39,7 +39,7 @@ struct RequestTrace: Sendable {
         var trace = drawn
         var isTrusted = false
         if let parent {
-            isTrusted = session.client.isTrusted(by: session.service.configuration)
+            isTrusted = session.admission.isTrusted(by: session.service.configuration)
             // Untrusted clients do not decide how much is recorded, here or at the origin. They
             // choose the trace ID, so the ID is not used for sampling either.
             trace = (isTrusted ? tracer.samples(below: parent) : drawn != nil) ? parent.traceID : nil

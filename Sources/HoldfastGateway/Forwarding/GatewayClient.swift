@@ -7,7 +7,7 @@ final class GatewayClient: Sendable {
     /// The client's IP address; ``localName`` for a Unix socket.
     let address: String?
     /// Whether ``address`` is the client's own: see ``ClientAddress/isOwn``.
-    private let hasOwnAddress: Bool
+    let hasOwnAddress: Bool
     /// Whether the client's listener has TLS.
     let isSecure: Bool
     /// The client's TLS version; `nil` without TLS, and before the handshake is complete.
@@ -17,7 +17,7 @@ final class GatewayClient: Sendable {
     let fields: [HTTPField]
     /// The client that this connection's own requests count for when an origin's permits are
     /// shared.
-    private let own: RequestClient
+    let own: RequestClient
 
     /// The name of every client that connects through a Unix socket. It is used instead of an
     /// address: in `clients.trusted` and `clients.purgers`, and in limits.
@@ -53,20 +53,6 @@ final class GatewayClient: Sendable {
     }
 }
 
-/// The rights that a client has because of its address.
-extension GatewayClient {
-    /// Whether the client may state the addresses and other facts of its own clients.
-    func isTrusted(by configuration: GatewayConfiguration) -> Bool {
-        hasOwnAddress && configuration.isTrusted(address)
-    }
-
-    /// Whether the client may purge, if it also has a token.
-    func mayPurge(by configuration: GatewayConfiguration) -> Bool {
-        guard hasOwnAddress, let address else { return false }
-        return configuration.purgers.contains { $0.contains(address) }
-    }
-}
-
 extension GatewayClient {
     /// Returns the client's protocol that a trusted proxy states in `X-Forwarded-Proto`: `http` or
     /// `https`; `nil` for anything else.
@@ -80,31 +66,6 @@ extension GatewayClient {
 
     /// Returns an address as a node of `Forwarded`. RFC 7239 §6
     static func node(_ address: String) -> String { address.contains(":") ? "\"[\(address)]\"" : address }
-
-    /// Returns the client that a request is made for: this client, or the client that a trusted
-    /// proxy names.
-    func principal(_ fields: HTTPFields, _ configuration: GatewayConfiguration) -> RequestClient {
-        guard isTrusted(by: configuration) else { return own }
-        // The last address in the list is the nearest. The first untrusted address from the end is
-        // the client: everything to its left may be forged.
-        for node in Self.forwardedNodes(fields).reversed() where !configuration.isTrusted(node) {
-            return RequestClient(AddressRange.plain(node))
-        }
-        return own
-    }
-
-    /// Returns the addresses in `X-Forwarded-For`, or otherwise in `Forwarded` (RFC 7239 §4), in
-    /// order.
-    private static func forwardedNodes(_ fields: HTTPFields) -> [String] {
-        if fields.contains(.xForwardedFor) {
-            return fields[values: .xForwardedFor].flatMap { $0.split(separator: ",") }.map { address(in: $0) }
-        }
-        return fields[values: .forwarded].flatMap { $0.split(separator: ",") }.compactMap { element in
-            element.split(separator: ";").lazy.map { $0.drop { $0 == " " || $0 == "\t" } }
-                .first { $0.prefix(4).lowercased() == "for=" }
-                .map { address(in: $0.dropFirst(4)) }
-        }
-    }
 
     /// Returns the address without white space, quotes, brackets and port.
     static func address(in node: Substring) -> String {

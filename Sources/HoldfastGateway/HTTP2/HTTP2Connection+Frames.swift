@@ -44,12 +44,12 @@ extension HTTP2Connection {
     func beginRequest(_ id: Int32, endsStream: Bool) {
         fieldsSince = nil
         guard let frames else { return }
-        let trace = session.drawTrace()
-        let key = endsStream && trace == nil ? section.lookupKey.map { session.hotKey(of: $0) } : nil
+        let admission = session.admit(endsStream ? section.lookupKey : nil, at: now)
         let at = ExchangeRecord.Ordinal(connection: number, request: requestCount + 1)
         // A stream without an object has no deadline of its own, so its client must accept all the
         // content at once.
-        if let key, let response = session.respondHot(to: key, since: now, at: at, room: frames.window(of: id)),
+        if case .hot(let key) = admission,
+            let response = session.respondHot(to: key, since: now, at: at, room: frames.window(of: id)),
             let fields = response.fields
         {
             requestCount += 1
@@ -66,19 +66,19 @@ extension HTTP2Connection {
             let head = try section.head(endsStream: endsStream)
             let stream = HTTP2Stream(id, on: self, head, permit, pace)
             streams[id] = stream
-            enter(.active)
+            counted.enter(.active)
             let exchange = ClientExchange(
                 head.request,
                 of: session,
                 content: stream,
                 to: stream,
-                in: trace,
+                in: admission.trace,
                 since: now,
                 at: at,
-                keyed: key
+                keyed: admission.hotKey
             )
             stream.exchange = exchange
-            exchange.begin()
+            exchange.begin(admission)
         } catch {
             // Decoding oversized fields costs more than their compressed size suggests.
             if [.fieldsTooLarge, .startLineTooLong].contains(error.reason) { spend(.fields(section.decodedCount)) }
@@ -146,6 +146,6 @@ extension HTTP2Connection {
     func close(_ id: Int32) {
         if !hotStreams.end(id) { streams.removeValue(forKey: id)?.close() }
         if isIdle { idleSince = now }
-        if streams.isEmpty, case .open = state { enter(.idle) }
+        if streams.isEmpty, case .open = state { counted.enter(.idle) }
     }
 }

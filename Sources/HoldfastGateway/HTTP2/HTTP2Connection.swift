@@ -32,8 +32,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     let permits: HTTP2Permits
     private var context: ChannelHandlerContext?
     private(set) var state = State.open
-    /// The state that telemetry counts.
-    private var counted: ConnectionState?
+    var counted: CountedConnection
     var frames: HTTP2Session?
     var streams: [Int32: HTTP2Stream] = [:]
     var section: HTTP2FieldSection
@@ -66,12 +65,13 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         self.session = session
         self.tls = tls
         self.number = number
+        counted = CountedConnection(session.telemetry)
         let configuration = service.configuration
         limits = Limits(configuration.timeouts)
         var settings = HTTP2Session.Settings()
         settings.acceptsExtendedConnect = service.inForce.allowsWebSocket
         self.settings = settings
-        permits = HTTP2Permits(settings.concurrentStreams, of: service.http2Requests)
+        permits = HTTP2Permits(settings.concurrentStreams, of: service.admission.http2Requests)
         section = HTTP2FieldSection(limits: configuration.messageLimits)
         output = ConnectionOutput(
             round: .of(session.executor.eventLoop),
@@ -107,7 +107,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
 
     private func begin() {
         guard frames != nil else { return close() }
-        enter(.idle)
+        counted.begin()
         idleSince = .now()
         watch()
         schedule()
@@ -183,17 +183,11 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     /// Ends all exchanges, because the client has disconnected.
     private func end() {
         state = .closed
-        enter(nil)
+        counted.enter(nil)
         watchdog.release()
         frames = nil
         closeStreams()
         output.release()
-    }
-
-    func enter(_ next: ConnectionState?) {
-        guard counted != next else { return }
-        session.telemetry.countConnection(counted, to: next)
-        counted = next
     }
 
     private func closeStreams() {
@@ -403,7 +397,7 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
     private func linger() {
         guard case .open = state else { return }
         state = .lingering(rest: service.configuration.discardedContentLimit)
-        enter(.closing)
+        counted.enter(.closing)
         closeStreams()
         output.closeSending { [weak self] in
             guard let self else { return }

@@ -17,24 +17,3 @@ extension HotKey {
         self.init(head: head, hash: HotTable.hash(head) ^ traits.rawValue, settings: settings)
     }
 }
-
-/// Facts about a client that a response may depend on, in addition to the bytes that the client
-/// sends. An unknown client may send the same bytes as a trusted proxy.
-///
-/// A response that depends on the client's address is not in the hot table:
-/// ``GatewayService/suitsEveryClient(_:_:)``.
-struct ClientTraits: OptionSet {
-    let rawValue: Int
-
-    /// The client is trusted to make statements about its own clients.
-    static let trusted = ClientTraits(rawValue: 1)
-    /// The client is connected over TLS, and origins are told so.
-    static let secure = ClientTraits(rawValue: 2)
-
-    init(rawValue: Int) { self.rawValue = rawValue }
-
-    init(_ client: GatewayClient, in configuration: GatewayConfiguration) {
-        self = client.isSecure ? .secure : []
-        if client.isTrusted(by: configuration) { insert(.trusted) }
-    }
-}

@@ -41,8 +41,8 @@ extension ClientExchange {
         case .ask(let name):
             writer.beginUpgrade()
             let configuration = context.inForce.configuration
-            let client = session.client.principal(request.fields, configuration)
-            guard let permit = service.tunnels.take(for: client, of: configuration.maximumTunnels) else {
+            let client = session.admission.principal(request.fields, configuration)
+            guard let permit = service.admission.tunnels.take(for: client, of: configuration.maximumTunnels) else {
                 var (head, content) = service.problemResponse(.tooManyTunnels, context)
                 head.response.headerFields[.retryAfter] = "1"
                 finish(with: .whole(head, content))

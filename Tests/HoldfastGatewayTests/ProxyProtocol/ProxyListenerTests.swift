@@ -109,7 +109,8 @@ struct ProxyListenerTests {
                 let client = GatewayClient(address: address, hasOwnAddress: hasOwnAddress)
                 #expect(client.isTrusted(by: configuration) == hasOwnAddress)
                 #expect(client.mayPurge(by: configuration) == hasOwnAddress)
-                let stated = client.principal([.xForwardedFor: "203.0.113.9"], configuration)
+                let admission = ClientAdmission(client, by: Admission(), settings: 0, configuration)
+                let stated = admission.principal([.xForwardedFor: "203.0.113.9"], configuration)
                 #expect((stated == RequestClient("203.0.113.9")) == hasOwnAddress)
             }
         }

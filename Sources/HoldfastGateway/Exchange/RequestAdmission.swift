@@ -1,0 +1,63 @@
+import HTTPCache
+import HTTPTypes
+import HoldfastTracing
+import NIOCore
+
+/// The decision about one request, made before the hot table and before the request is decoded.
+enum RequestAdmission {
+    /// The hot table may have the response.
+    case hot(HotKey)
+    /// An exchange serves the request, and starts this trace unless the request belongs to one.
+    case exchange(TraceID?)
+    /// A check rejects the request.
+    indirect case rejected(Problem, TraceID?)
+
+    /// The key of the response in the hot table; `nil` if the table is not asked.
+    var hotKey: HotKey? { if case .hot(let key) = self { key } else { nil } }
+
+    /// The trace that the request starts, unless it already belongs to one.
+    var trace: TraceID? {
+        switch self {
+        case .hot: nil
+        case .exchange(let trace), .rejected(_, let trace): trace
+        }
+    }
+}
+
+extension ClientSession {
+    /// Decides about the next request. Both protocols call this once per request, before the hot
+    /// table; docs/listeners.md lists the order.
+    ///
+    /// - Parameter head: the bytes by which the hot table finds responses; `nil` if it cannot serve
+    ///   the request.
+    func admit(_ head: ByteBuffer?, at now: NIODeadline) -> RequestAdmission {
+        let settings = service.engine.settingsVersion
+        if admission.settings != settings { renewAdmission(settings) }
+        // A request that is traced needs an exchange, because exchanges create spans.
+        let trace = service.tracer?.drawTrace()
+        if admission.isChecked, let problem = admission.problem(at: now) { return .rejected(problem, trace) }
+        guard let head, trace == nil, !admission.needsFields else { return .exchange(trace) }
+        return .hot(HotKey(head, of: admission.traits, settings: settings))
+    }
+}
+
+extension ClientExchange {
+    /// Serves a request that the hot table did not, unless a check rejects it.
+    ///
+    /// - Parameter repeatsFields: see ``begin(repeatsFields:)``.
+    func begin(_ decision: RequestAdmission, repeatsFields: Bool = false) {
+        let problem =
+            if case .rejected(let problem, _) = decision {
+                problem
+            } else {
+                session.admission.problem(naming: request.fields, at: record.start, session.service.configuration)
+            }
+        guard let problem else { return begin(repeatsFields: repeatsFields) }
+        session.telemetry.begin(request.method, of: session.client)
+        // The next request's fields are compared with those of this one.
+        session.known = nil
+        let inForce = session.service.inForce
+        record.requestID = inForce.requestID(of: request, from: session.admission)
+        finish(with: session.service.response(to: GatewayService.Rejection(problem: problem), responseContext))
+    }
+}
