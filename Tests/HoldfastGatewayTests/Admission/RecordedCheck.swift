@@ -1,0 +1,25 @@
+import NIOCore
+import Synchronization
+
+@testable import HoldfastGateway
+
+/// A check that records the clients that it is asked about, and rejects some of their requests.
+final class RecordedCheck: RequestCheck {
+    private let asked = Mutex<[ClientAddress]>([])
+    private let rejects: @Sendable (Int) -> Bool
+
+    /// - Parameter rejects: whether to reject the request with this number, from 1.
+    init(rejects: @escaping @Sendable (Int) -> Bool) { self.rejects = rejects }
+
+    /// The client of each request, in order.
+    var clients: [ClientAddress] { asked.withLock { $0 } }
+
+    func problem(of client: ClientAddress, at now: NIODeadline) -> Problem? {
+        let number = asked.withLock { asked in
+            asked.append(client)
+            return asked.count
+        }
+        return rejects(number)
+            ? Problem(code: "checked", title: "Too many requests", status: 429, detail: "Try again later.") : nil
+    }
+}
