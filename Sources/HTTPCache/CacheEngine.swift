@@ -21,8 +21,7 @@ import Tracing
 /// whether to store it. `Fetcher` then calls ``ResponseStore/beginWrite(_:fencingNumber:)`` with
 /// the head, key, expiry and tags (a ``ResponseDraft``), ``ResponseWriter/append(_:)`` for each
 /// piece of the body, and ``ResponseWriter/finish()``. Nothing is visible before `finish()`, which
-/// makes one entry visible in one commit. With ``EngineOptions/usesNoVarySearch``, a second entry
-/// without a body contains the path's `No-Vary-Search` rule. A 304 only writes a new head:
+/// makes one entry visible in one commit. A 304 only writes a new head:
 /// ``ResponseStore/freshen(_:with:fencingNumber:)``.
 public final class CacheEngine: Sendable {
     package let store: any ResponseStore
@@ -161,7 +160,7 @@ public final class CacheEngine: Sendable {
     /// stored responses are kept.
     ///
     /// A request in progress keeps its rules, and may see the old or the new options.
-    /// `usesCacheGroups` and `usesNoVarySearch` apply to responses stored after the call.
+    /// `usesCacheGroups` applies to responses stored after the call.
     public func reconfigure(options: EngineOptions, rules: (any ExchangeRules)?) {
         precondition(options.inFlightLimit > 0, "'inFlightLimit' must be at least 1.")
         currentSettings.withLock { $0 = Settings(options: options, rules: rules) }

@@ -15,7 +15,7 @@ package enum RevisionWorkload {
     /// Drops the parameter.
     package static let revising: CacheManager.Revising = { stored in
         let parts = stored.key.components
-        guard let target = parts.target.withQuery(nil) else { return nil }
+        let target = parts.target.ignoring(ParameterNames(["session"]))
         return ResponseRevision(key: CacheKey(partition: parts.partition, method: parts.method, target: target))
     }
 

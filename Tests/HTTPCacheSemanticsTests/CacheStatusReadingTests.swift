@@ -119,4 +119,20 @@ struct CacheStatusReadingTests {
         #expect(CacheStatus(appended).members.map(\.cache) == ["holdfast"])
         #expect(appended.count == 1)
     }
+
+    @Test(arguments: [51, 52])
+    func appendsOursToAnyField(seed: UInt64) {
+        var generator = SeededGenerator(seed: seed)
+        let pieces = [
+            "a", "hit", "ttl", "=", "(", ")", "\"a\"", "\"", "?1", "?", ",", ";", " ", "1", "-", ".", ":", "@", "%\"",
+            "*", "\\", "999999999999999", "\t", "é",
+        ]
+        for _ in 0..<5000 {
+            let text = (0..<Int.random(in: 0...10, using: &generator)).map { _ in
+                pieces[Int.random(in: 0..<pieces.count, using: &generator)]
+            }.joined()
+            let appended = CacheOutcome(isHit: true).appended(to: fields([("Cache-Status", text)]))
+            #expect(CacheStatus(appended).members.last?.cache == "holdfast", "seed \(seed): '\(text)'")
+        }
+    }
 }

@@ -140,15 +140,6 @@ struct ReferenceTests {
         #expect(TargetURI(reference: String(repeating: "a", count: 40_000).utf8, relativeTo: long) == nil)
     }
 
-    @Test func replacesTheQuery() throws {
-        let target = try TargetURI("http://a:81/b?q")
-        #expect(target.withQuery("x=1&y")?.uri == "http://a:81/b?x=1&y")
-        #expect(target.withQuery(nil)?.uri == "http://a:81/b")
-        #expect(target.withQuery("")?.uri == "http://a:81/b?")
-        #expect(target.withQuery("a b#c")?.uri == "http://a:81/b?a%20b%23c")
-        #expect(target.withQuery(String(repeating: "x", count: 65_536)) == nil)
-    }
-
     /// A resolved target has a key, and its URI resolves to itself against any base.
     @Test(arguments: [31, 32])
     func resolvedTargetsHaveAKeyAndResolveToThemselves(seed: UInt64) throws {

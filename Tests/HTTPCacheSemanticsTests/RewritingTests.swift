@@ -45,6 +45,18 @@ import Testing
         #expect(try target(query).ignoring(ParameterNames(["session"])).query == expected)
     }
 
+    /// Servers decode names as in forms. A `%` without two digits stays, and malformed UTF-8 is
+    /// U+FFFD.
+    @Test(arguments: [
+        ("%61+b=1", "a b"), ("a%20b=1", "a b"), ("a%2bb=1", "a+b"), ("a%3Db=1", "a=b"), ("%c3%A9=1", "é"),
+        ("%f6=1", "\u{FFFD}"), ("%=1", "%"), ("%4=1", "%4"), ("%zz=1", "%zz"), ("%%34=1", "%4"),
+    ])
+    func comparesDecodedNames(query: String, name: String) throws {
+        let target = try #require(TargetURI(verbatim: "https://a.example/x?" + query))
+        #expect(target.ignoring(ParameterNames([name])).query == nil)
+        #expect(target.ignoring(ParameterNames([name + "x", "x" + name])) == target)
+    }
+
     /// For every query: a second rewriting changes nothing, pieces keep their bytes, and those of
     /// one name keep their order.
     @Test(arguments: 0..<200 as Range<UInt64>) func rewritingKeepsTheOtherParameters(seed: UInt64) throws {

@@ -44,7 +44,6 @@ extension Tag {
     @Tag static var rfc9213: Self
     /// Cache groups.
     @Tag static var rfc9875: Self
-    @Tag static var noVarySearch: Self
     /// `docs/attacks.md`.
     @Tag static var attacks: Self
     @Tag static var redaction: Self

@@ -33,7 +33,7 @@ import Testing
 
     // MARK: 10, 13, 14: the key is what is sent
 
-    /// Mutant: `CacheEngine.key(for:)` leaves out the query (`target.withQuery(nil) ?? target`).
+    /// Mutant: `engine-key-without-query`.
     @Test(arguments: [
         "http://a.example/feed?q", "https://a.example:8443/feed?q", "https://b.example/feed?q",
         "https://a.example./feed?q",

@@ -169,15 +169,10 @@ import Testing
         )
     }
 
-    @Test func groupsAndSearchRulesAreTagsOnlyIfTheyAreUsed() throws {
-        var fields = groups
-        fields[HTTPField.Name("No-Vary-Search") ?? .te] = "params=(\"page\")"
-        let usual = try draft(FetchCase("", .stores, .ok, fields)).tags
-        let none = try draft(FetchCase("", .stores, .ok, fields, beside: { $0.options.usesCacheGroups = false })).tags
-        let both = try self.draft(FetchCase("", .stores, .ok, fields, beside: { $0.options.usesNoVarySearch = true }))
-            .tags
+    @Test func groupsAreTagsOnlyIfTheyAreUsed() throws {
+        let usual = try draft(FetchCase("", .stores, .ok, groups)).tags
+        let none = try draft(FetchCase("", .stores, .ok, groups, beside: { $0.options.usesCacheGroups = false })).tags
         #expect(usual.count == 2 && none == [])
-        #expect(both.count == 3 && both.last?.hasPrefix("search ") == true)
     }
 
     @Test func rulesPinByTheTypeOfTheResponse() throws {

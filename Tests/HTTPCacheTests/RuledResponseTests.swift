@@ -22,12 +22,10 @@ import Testing
         )
         try await before.get(url, [.acceptEncoding: accepted])
         let stored = try #require(before.memory.all.first)
-        let ruled = try #require(
-            RuledResponse(
-                stored,
-                rules: TestRules { $0.normalizesAcceptEncoding = true },
-                policy: CachePolicy(kind: .private)
-            )
+        let ruled = RuledResponse(
+            stored,
+            rules: TestRules { $0.normalizesAcceptEncoding = true },
+            policy: CachePolicy(kind: .private)
         )
         let normalized = try #require(AcceptEncoding.normalized([.acceptEncoding: accepted]))
         #expect((ruled.head.selectingFields[.acceptEncoding] == normalized) == isMoved)
@@ -39,12 +37,10 @@ import Testing
         before.transport.script(url, .status(.notFound, fields: [.cacheControl: "max-age=60"]))
         try await before.get()
         let stored = try #require(before.memory.all.first)
-        let ruled = try #require(
-            RuledResponse(
-                stored,
-                rules: TestRules { $0.overrides.statuses = [200] },
-                policy: CachePolicy(kind: .private)
-            )
+        let ruled = RuledResponse(
+            stored,
+            rules: TestRules { $0.overrides.statuses = [200] },
+            policy: CachePolicy(kind: .private)
         )
         let prepared = try #require(fixture.engine.prepare(try fixture.request()))
         var machine = ReuseMachine(prepared, now: before.clock.now())

@@ -38,10 +38,8 @@ import Testing
             seed: seed &* 1000 &+ UInt64(target.path.utf8.count) &+ UInt64(target.path.utf8.last ?? 0)
         )
         switch Int.random(in: 0..<4, using: &generator) {
-        case 0: return target.withQuery(nil) ?? target
-        case 1:
-            let kept = (target.query ?? "").split(separator: "&").filter { !$0.hasPrefix("s=") }.joined(separator: "&")
-            return target.withQuery(kept.isEmpty ? nil : kept) ?? target
+        case 0: return target.ignoring(ParameterNames(["*"]))
+        case 1: return target.ignoring(ParameterNames(["s"]))
         case 2: return try TargetURI("https://other.example\(target.requestTarget)")
         default: return target
         }

@@ -19,8 +19,7 @@ import Testing
     /// Moves to the target without its query.
     private static let withoutQuery: CacheManager.Revising = { stored in
         var parts = stored.key.components
-        guard let target = parts.target.withQuery(nil) else { return nil }
-        parts.target = target
+        parts.target = parts.target.ignoring(ParameterNames(["*"]))
         return ResponseRevision(
             key: CacheKey(
                 partition: parts.partition,

@@ -37,10 +37,6 @@ func fieldCases() -> [Case] {
     cases.measure("Field: Cache-Status, written") { outcome.cacheStatus() }
     let groups = field("Cache-Groups", "\"feeds\", \"harbour\", \"moments\"")
     cases.measure("Field: Cache-Groups, 3 groups") { policy.groups(of: groups) }
-    let rule = NoVarySearch(field("No-Vary-Search", "params=(\"utm_source\" \"utm_medium\"), key-order"))
-    cases.measure("Field: No-Vary-Search, a query of 4 parameters") {
-        rule.normalizedQuery("utm_source=mail&order=newest&limit=20&utm_medium=x")
-    }
     return cases
 }
 

@@ -14,7 +14,6 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "age", run: age),
         FuzzTarget(name: "cache-status", run: cacheStatus),
         FuzzTarget(name: "cache-groups", run: cacheGroups),
-        FuzzTarget(name: "no-vary-search", run: noVarySearch),
         FuzzTarget(name: "target-uri", run: targetURI),
         FuzzTarget(name: "reference", run: reference),
         FuzzTarget(name: "cache-key", run: cacheKey),

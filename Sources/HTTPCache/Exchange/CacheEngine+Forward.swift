@@ -51,10 +51,8 @@ extension CacheEngine {
         var changes: [(scope: InvalidationScope, effect: InvalidationEffect)] = []
         if targets.contains(target), prepared.request.invalidatesTarget {
             let isDeleted = request.method == .delete && response.status.kind == .successful
-            changes += scopes(of: [target], for: prepared, isOwn: true).map { scope in
-                // A tag also covers other targets.
-                if case .target = scope, isDeleted { (scope, .remove) } else { (scope, .mark(.unsafeMethod)) }
-            }
+            let effect: InvalidationEffect = isDeleted ? .remove : .mark(.unsafeMethod)
+            changes += scopes(of: [target], for: prepared, isOwn: true).map { ($0, effect) }
         }
         var others = scopes(of: targets.filter { $0 != target }, for: prepared, isOwn: false)
         if options.usesCacheGroups {
@@ -94,13 +92,7 @@ extension CacheEngine {
             }
             targets = keyed
         }
-        var scopes = targets.map(InvalidationScope.target)
-        if options.usesNoVarySearch {
-            // Invalidate by tag, because the responses of all partitions are affected, but a
-            // `No-Vary-Search` rule is known for one partition only.
-            scopes += targets.compactMap(\.searchTag).map(InvalidationScope.tag)
-        }
-        return scopes
+        return targets.map(InvalidationScope.target)
     }
 
     /// Performs a store operation. If it fails, the failure is counted and logged, and the exchange

@@ -28,17 +28,7 @@ extension CacheEngine {
         let context = prepared.request.executionContext
         let own = await lookup(key, in: context)
         let others = common == key ? [] : await lookup(common, in: context)
-        var found = (own ?? []) + prepared.forPrincipal(others ?? [])
-        if options.usesNoVarySearch {
-            for (equivalent, rule) in await NoVarySearchRules(engine: self).equivalents(of: key, commonKey: common) {
-                let stored = (await lookup(equivalent, in: context) ?? []).filter {
-                    NoVarySearch($0.head.fields) == rule
-                }
-                let isOthers = common != key && equivalent.components.partition == .common
-                found += isOthers ? prepared.forPrincipal(stored) : stored
-            }
-        }
-        return (found, own != nil && others != nil)
+        return ((own ?? []) + prepared.forPrincipal(others ?? []), own != nil && others != nil)
     }
 
     /// Returns the stored responses of a key; `nil` if the store fails.

@@ -332,7 +332,7 @@ extension CacheEngine {
     /// closed.
     fileprivate func mayAttempt(_ prepared: PreparedRequest) -> Bool {
         prepared.request.body == nil && (prepared.method == .get || prepared.method == .head)
-            && !prepared.request.ignoresStored && !options.usesNoVarySearch && !inFlightFetches.isClosed
+            && !prepared.request.ignoresStored && !inFlightFetches.isClosed
     }
 
     /// Returns whether another node may have the response to a request. If so, the exchange has to

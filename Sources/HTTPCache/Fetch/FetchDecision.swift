@@ -362,16 +362,12 @@ package struct FetchContext: Sendable {
 
     /// Returns the tags of a stored response:
     /// - its cache groups (RFC 9875 §2)
-    /// - a tag for its path, if the response has a `No-Vary-Search` rule
     /// - the rules' tags
     /// - tags from the fields that the rules name
     /// - the request's tags
     private func tags(of fields: HTTPFields, _ settings: ExchangeSettings?) -> [String] {
         var tags: [String] = []
         if options.usesCacheGroups { tags = key.components.target.tags(ofGroups: policy.groups(of: fields)) }
-        if options.usesNoVarySearch, !NoVarySearch(fields).isDefault, let tag = key.components.target.searchTag {
-            tags.append(tag)
-        }
         for tag in settings?.tags ?? [] where !tags.containsBytes(of: tag) { tags.append(tag) }
         for field in settings?.tagFields ?? [] {
             field.forEachTag(in: fields) { tag in

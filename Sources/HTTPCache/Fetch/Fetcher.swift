@@ -135,11 +135,7 @@ struct Fetcher: Sendable {
         case .refuse(let stored):
             engine.inFlightFetches.detach(inFlight, key)
             inFlight.publish(.refused(stored))
-        case .store(var draft):
-            if engine.options.usesNoVarySearch {
-                let rules = NoVarySearchRules(engine: engine)
-                draft = await rules.learn(from: draft, fencingNumber: plan.known.fencingNumber, response.boundary)
-            }
+        case .store(let draft):
             var storing = await writer(for: draft)
             storing.offered = (draft, context.fencingPosition)
             storing.length = response.head.partLength ?? draft.expectedLength

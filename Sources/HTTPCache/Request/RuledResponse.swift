@@ -46,16 +46,8 @@ package struct RuledResponse: Sendable {
     /// - Parameters:
     ///   - rules: the rules; `nil` for none.
     ///   - policy: the policy of the cache that stored the response.
-    ///   - usesNoVarySearch: see ``EngineOptions/usesNoVarySearch``.
-    /// - Returns: `nil` for an engine's own record, which is not a response to a request.
-    package init?(
-        _ stored: StoredResponse,
-        rules: (any ExchangeRules)?,
-        policy: CachePolicy,
-        usesNoVarySearch: Bool = false
-    ) {
+    package init(_ stored: StoredResponse, rules: (any ExchangeRules)?, policy: CachePolicy) {
         let parts = stored.key.components
-        guard parts.method != HTTPRequest.Method.noVarySearch else { return nil }
         request = HTTPRequest(
             method: parts.method,
             scheme: parts.target.scheme,
@@ -64,13 +56,9 @@ package struct RuledResponse: Sendable {
         )
         let found = rules?.rules(for: request) ?? .none
         settings = found.settings(for: stored.head.fields)
-        var target = parts.target
+        let target = parts.target
             .rewritten(dropping: found.dropped, sorting: found.settings.target.sortsParameters)
             .ignoring(found.ignored)
-        if usesNoVarySearch, parts.content == nil {
-            let rule = NoVarySearch(stored.head.fields)
-            if !rule.isDefault { target = target.withQuery(rule.normalizedQuery(target.query)) ?? target }
-        }
         key = CacheKey(partition: parts.partition, method: parts.method, target: target, content: parts.content)
         head = Self.head(stored.head, settings)
         var policy = policy
@@ -167,9 +155,4 @@ extension ExchangeSettings {
         for field in requestFields.set { names.insert(field.name) }
         return Set(names.filter { CredentialPartition.hasCredentials([$0: ""]) }.map(\.canonicalName))
     }
-}
-
-extension HTTPRequest.Method {
-    /// The method of a path's stored `No-Vary-Search` rule, which is not a response to a request.
-    static let noVarySearch = HTTPRequest.Method(rawValue: "NO-VARY-SEARCH")
 }

@@ -44,8 +44,6 @@ public struct EngineOptions: Sendable {
     public var goodDataGuard: GoodDataGuard?
     /// Whether `Cache-Groups` and `Cache-Group-Invalidation` are honored. RFC 9875
     public var usesCacheGroups = true
-    /// Whether `No-Vary-Search` is honored (an Internet-Draft, so off by default).
-    public var usesNoVarySearch = false
 
     /// Creates the default options.
     public init() {}

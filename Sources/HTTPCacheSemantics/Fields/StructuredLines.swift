@@ -18,16 +18,6 @@ enum StructuredLines {
         return try? parser.parseListFieldValue()
     }
 
-    /// Parses a Dictionary. Returns `nil` if the field is absent, malformed or too long.
-    static func dictionary(
-        _ name: HTTPField.Name,
-        in fields: HTTPFields
-    ) -> OrderedMap<String, ItemOrInnerList>? {
-        guard let bytes = bytes(name, in: fields) else { return nil }
-        var parser = StructuredFieldValueParser(bytes)
-        return try? parser.parseDictionaryFieldValue()
-    }
-
     private static func bytes(_ name: HTTPField.Name, in fields: HTTPFields) -> [UInt8]? {
         guard fields.contains(name) else { return nil }
         var result: [UInt8] = []
@@ -53,5 +43,4 @@ extension HTTPField.Name {
     static let cacheGroups = HTTPField.Name(token: "Cache-Groups")
     static let cacheGroupInvalidation = HTTPField.Name(token: "Cache-Group-Invalidation")
     static let cacheStatus = HTTPField.Name(token: "Cache-Status")
-    static let noVarySearch = HTTPField.Name(token: "No-Vary-Search")
 }

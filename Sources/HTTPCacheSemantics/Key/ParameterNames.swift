@@ -44,7 +44,7 @@ struct QueryPiece {
 
     /// The decoded name.
     var name: [UInt8] {
-        FormParameter.decoded(bytes.prefix { $0 != UInt8(ascii: "=") })
+        Self.decoded(bytes.prefix { $0 != UInt8(ascii: "=") })
     }
 
     /// Whether some servers read more than one parameter in this piece, because they also split at
@@ -58,8 +58,31 @@ struct QueryPiece {
         // Decode twice, because some servers do.
         for _ in 0..<2 {
             if decoded.contains(where: { "&;?#".utf8.contains($0) }) { return true }
-            decoded = FormParameter.decoded(decoded)[...]
+            decoded = Self.decoded(decoded)[...]
         }
         return decoded.contains { "&;?#".utf8.contains($0) }
+    }
+
+    /// Decodes `+` to a space and escapes such as `%41` to their bytes, as
+    /// `application/x-www-form-urlencoded` does. A `%` that does not begin an escape stays. Invalid
+    /// UTF-8 is replaced with U+FFFD.
+    static func decoded(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count)
+        var index = bytes.startIndex
+        while index < bytes.endIndex {
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "%"), bytes.endIndex - index > 2, let high = bytes[index + 1].hexValue,
+                let low = bytes[index + 2].hexValue
+            {
+                result.append(high << 4 | low)
+                index += 3
+            } else {
+                result.append(byte == UInt8(ascii: "+") ? 0x20 : byte)
+                index += 1
+            }
+        }
+        guard result.contains(where: { $0 >= 0x80 }) else { return result }
+        return Array(String(decoding: result, as: UTF8.self).utf8)
     }
 }

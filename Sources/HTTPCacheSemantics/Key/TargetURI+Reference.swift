@@ -49,19 +49,6 @@ extension TargetURI {
         self = target
     }
 
-    /// Returns the same target with another query.
-    ///
-    /// - Parameter query: the query without `?`, or `nil` to remove it. Bytes that a request line
-    ///   may not contain are percent-encoded.
-    /// - Returns: `nil` if the result is longer than ``maximumLength``.
-    package func withQuery(_ query: String?) -> TargetURI? {
-        let query = query.map { Self.sendable(Array($0.utf8)) }
-        guard host.utf8.count + path.utf8.count + (query?.utf8.count ?? 0) + 16 <= Self.maximumLength else {
-            return nil
-        }
-        return TargetURI(scheme: scheme, host: host, port: port, path: path, query: query)
-    }
-
     /// Returns whether scheme, host and port are the same. RFC 9110 §4.3.1
     package func hasSameOrigin(as other: TargetURI) -> Bool {
         scheme == other.scheme && host == other.host && port == other.port

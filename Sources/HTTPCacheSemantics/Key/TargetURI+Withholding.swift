@@ -20,7 +20,7 @@ package struct WithheldTarget: Sendable {
     package var values: [[UInt8]] {
         pieces.flatMap { piece -> [[UInt8]] in
             let value = piece.drop { $0 != UInt8(ascii: "=") }.dropFirst()
-            return [Array(value), FormParameter.decoded(value)]
+            return [Array(value), QueryPiece.decoded(value)]
         }
     }
 }
@@ -64,7 +64,7 @@ extension QueryPiece {
         for _ in 0...2 {
             let parts = decoded.split(whereSeparator: { "&;?#".utf8.contains($0) })
             if parts.contains(where: { names.contains(QueryPiece(bytes: $0).name) }) { return true }
-            decoded = FormParameter.decoded(decoded)[...]
+            decoded = Self.decoded(decoded)[...]
         }
         return false
     }

@@ -134,16 +134,8 @@ struct RuleComparison {
 
     /// Compares one response.
     mutating func add(_ stored: StoredResponse) {
-        let usesNoVarySearch = new.options.usesNoVarySearch
-        guard
-            let before = RuledResponse(
-                stored,
-                rules: old.rules,
-                policy: policy,
-                usesNoVarySearch: old.options.usesNoVarySearch
-            ),
-            let after = RuledResponse(stored, rules: new.rules, policy: policy, usesNoVarySearch: usesNoVarySearch)
-        else { return }
+        let before = RuledResponse(stored, rules: old.rules, policy: policy)
+        let after = RuledResponse(stored, rules: new.rules, policy: policy)
         summary.examined += 1
         let variants = (VariantKey.bytes(of: stored.head), VariantKey.bytes(of: after.head))
         if !places.insert([after.key.bytes, variants.1].hashValue).inserted { summary.superseded += 1 }

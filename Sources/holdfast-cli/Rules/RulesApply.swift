@@ -48,21 +48,13 @@ struct RulesApply: AsyncParsableCommand {
         try await options.reading { _ in }
         let policy = options.policy(configuration)
         let rules = configuration.rules
-        let usesNoVarySearch = configuration.options.usesNoVarySearch
         let store = try await CacheManager.open(
             at: options.store,
             configuration: CacheManager.Configuration(configuration.store)
         )
         return try await RuleOptions.using(store) { store in
             try await store.reviseResponses { stored in
-                guard
-                    let filing = RuledResponse(
-                        stored,
-                        rules: rules,
-                        policy: policy,
-                        usesNoVarySearch: usesNoVarySearch
-                    )
-                else { return nil }
+                let filing = RuledResponse(stored, rules: rules, policy: policy)
                 return ResponseRevision(
                     key: filing.key,
                     selectingFields: filing.head.selectingFields,

@@ -46,13 +46,10 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let manager = try await CacheManager.open(at: folder, clock: ManualClock(), logger: logger)
-        var options = EngineOptions()
-        options.usesNoVarySearch = true
         let engine = CacheEngine(
             store: manager.responses,
             transport: Origin(),
             credentialSecret: [UInt8](repeating: 7, count: 32),
-            options: options,
             parts: .init(clock: ManualClock()),
             logger: logger
         )

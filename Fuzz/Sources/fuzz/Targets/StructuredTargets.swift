@@ -58,24 +58,3 @@ func cacheGroups(_ bytes: UnsafeBufferPointer<UInt8>) {
     require(policy.invalidatedGroups(by: response, to: post) == groups, "the two fields are read differently")
     require(policy.invalidatedGroups(by: response, to: get).isEmpty, "a safe method invalidates")
 }
-
-/// A line of `No-Vary-Search`, then two queries: they are equivalent exactly if their canonical
-/// forms are equal.
-func noVarySearch(_ bytes: UnsafeBufferPointer<UInt8>) {
-    var input = FuzzInput(bytes)
-    let rule = NoVarySearch(HTTPFields([HTTPField(name: HTTPField.Name(token: "No-Vary-Search"), value: input.line())]))
-    let first = input.text()
-    let second: String? = input.isAtEnd ? nil : input.text()
-    for (left, right) in [(first, second), (first, first), (second, nil)] as [(String?, String?)] {
-        let normalized = (rule.normalizedQuery(left), rule.normalizedQuery(right))
-        let isEquivalent = rule.equivalent(left, right)
-        let areEqual = normalized.0.map { Array($0.utf8) } == normalized.1.map { Array($0.utf8) }
-        require(isEquivalent == areEqual, "equivalence and the canonical form disagree")
-        require(rule.equivalent(right, left) == isEquivalent, "equivalence depends on the order")
-        require(rule.equivalent(left, normalized.0), "a query is not equivalent to its canonical form")
-        require(
-            rule.normalizedQuery(normalized.0) == normalized.0,
-            "the canonical form has a canonical form of its own"
-        )
-    }
-}
