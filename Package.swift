@@ -132,12 +132,15 @@ let package = Package(
             sources: ["Migrations.swift"],
             resources: [.embedInCode("sql")]
         ),
+        // The files of a store: its folder, locks and encodings, without SQLite.
+        .target(name: "StoreFiles", dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", httpTypes]),
+        // A store's state outside its files.
+        .target(name: "StoreMemory", dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore]),
         .target(
             name: "OfflineStore",
             dependencies: [
                 "LibC", "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMigrations",
-                httpTypes,
-                nioCore, logging, metrics,
+                "StoreFiles", "StoreMemory", httpTypes, nioCore, logging, metrics,
             ]
         ),
         .target(
@@ -221,7 +224,7 @@ let package = Package(
         // No server links it.
         .target(
             name: "OfflineStoreRecovery",
-            dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", "OfflineStore"]
+            dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", "StoreFiles", "OfflineStore"]
         ),
         // For 'holdfast explain'. The engine does not import it.
         .target(name: "HTTPCacheExplaining", dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes]),
@@ -339,7 +342,8 @@ let package = Package(
             name: "OfflineStoreTests",
             dependencies: [
                 "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "FleetTier", "HoldfastMigrations",
-                "OfflineStore", "OfflineStoreRecovery", "TestSupport", "FleetTesting", "FaultWorkload", httpTypes,
+                "StoreFiles", "StoreMemory", "OfflineStore", "OfflineStoreRecovery", "TestSupport", "FleetTesting",
+                "FaultWorkload", httpTypes,
                 nioCore, logging, metricsTestKit,
             ]
         ),
@@ -472,7 +476,7 @@ let package = Package(
         .testTarget(
             name: "FuzzReplayTests",
             dependencies: [
-                "CNGHTTP2", "HTTPCacheSemantics", "HTTPCache", "FleetTier", "OfflineStore", "HoldfastConfiguration",
+                "CNGHTTP2", "HTTPCacheSemantics", "HTTPCache", "FleetTier", "StoreFiles", "HoldfastConfiguration",
                 "RedisTier", "HTTPWire", "GatewayRouting", "OriginConnections", "HoldfastGateway", httpTypes, nioCore,
                 nioHPACK,
             ],

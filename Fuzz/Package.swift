@@ -56,8 +56,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
     ],
     targets: [
-        // Links to the sources of the main package. 'OfflineStore' has only the folder 'Coding',
-        // under the module's own name, so that both packages build the same functions.
+        // Links to the sources of the main package.
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .target(name: "LibC", swiftSettings: settings),
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
@@ -140,8 +139,8 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
-            name: "OfflineStore",
-            dependencies: ["LibC", "HTTPCache", "HTTPCacheSemantics", httpTypes],
+            name: "StoreFiles",
+            dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", httpTypes],
             swiftSettings: settings
         ),
 
@@ -150,7 +149,7 @@ let package = Package(
             name: "fuzz",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HTTPWire", "GatewayRouting",
-                "OriginConnections", "HoldfastGateway", "OfflineStore", "RedisTier", "FleetTier", "CFuzzDriver",
+                "OriginConnections", "HoldfastGateway", "StoreFiles", "RedisTier", "FleetTier", "CFuzzDriver",
                 "CNGHTTP2", httpTypes, nioCore, nioHPACK,
             ],
             swiftSettings: settings

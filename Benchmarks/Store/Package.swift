@@ -59,11 +59,20 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "StoreFiles",
+            dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", httpTypes],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "StoreMemory",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore],
+            swiftSettings: settings
+        ),
+        .target(
             name: "OfflineStore",
             dependencies: [
                 "LibC", "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMigrations",
-                httpTypes,
-                nioCore, logging, metrics,
+                "StoreFiles", "StoreMemory", httpTypes, nioCore, logging, metrics,
             ],
             swiftSettings: settings
         ),

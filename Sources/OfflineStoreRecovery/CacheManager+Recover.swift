@@ -1,4 +1,5 @@
 package import OfflineStore
+import StoreFiles
 
 extension CacheManager {
     /// Copies all undamaged entries from a damaged store to a new store.

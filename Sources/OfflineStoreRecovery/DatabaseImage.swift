@@ -1,5 +1,6 @@
 import LibC
 import OfflineStore
+import StoreFiles
 
 /// The pages of a database file with the changes in its write-ahead log, read without SQLite and
 /// without writing.

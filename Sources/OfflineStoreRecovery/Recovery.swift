@@ -1,5 +1,6 @@
 import LibC
 import OfflineStore
+import StoreFiles
 
 /// One recovery, from the paths to the new store.
 ///

@@ -1,5 +1,6 @@
 import HTTPCacheSemantics
 import OfflineStore
+import StoreFiles
 
 /// Turns rows into entries: combines related rows, and leaves out damaged entries.
 extension Salvage {

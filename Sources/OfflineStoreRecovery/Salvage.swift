@@ -1,5 +1,6 @@
 import HTTPCacheSemantics
 import OfflineStore
+import StoreFiles
 
 /// Copies the intact entries of one or more databases into a new database.
 ///

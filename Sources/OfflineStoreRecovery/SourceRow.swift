@@ -1,5 +1,6 @@
 import HTTPCacheSemantics
 import OfflineStore
+import StoreFiles
 
 /// A row in one of Holdfast's tables. It is recognized by its shape, because its location proves
 /// little in a damaged file.

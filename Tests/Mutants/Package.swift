@@ -87,7 +87,8 @@ let requestLayer: [Target] = [
 
 /// The targets that both packages have.
 let shared: Set<String> = [
-    "CSQLite", "HoldfastMigrations", "OfflineStore", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
+    "CSQLite", "HoldfastMigrations", "StoreFiles", "StoreMemory", "OfflineStore", "HTTPCacheSemantics", "HTTPCache",
+    "HTTPCacheOperations",
     "HoldfastConfiguration", "TestSupport",
 ]
 
@@ -117,17 +118,20 @@ let package = Package(
             sources: ["Migrations.swift"],
             resources: [.embedInCode("sql")]
         ),
+        // The files of a store: its folder, locks and encodings, without SQLite.
+        .target(name: "StoreFiles", dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", httpTypes]),
+        // A store's state outside its files.
+        .target(name: "StoreMemory", dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore]),
         .target(
             name: "OfflineStore",
             dependencies: [
                 "LibC", "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMigrations",
-                httpTypes,
-                nioCore, logging, metrics,
+                "StoreFiles", "StoreMemory", httpTypes, nioCore, logging, metrics,
             ]
         ),
         .target(
             name: "OfflineStoreRecovery",
-            dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", "OfflineStore"]
+            dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", "StoreFiles", "OfflineStore"]
         ),
         .target(
             name: "FaultWorkload",
@@ -290,7 +294,8 @@ let package = Package(
             name: "OfflineStoreTests",
             dependencies: [
                 "CSQLite", "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
-                "HoldfastMigrations", "OfflineStore", "OfflineStoreRecovery", "FleetTier", "FleetTesting",
+                "HoldfastMigrations", "StoreFiles", "StoreMemory", "OfflineStore", "OfflineStoreRecovery", "FleetTier",
+                "FleetTesting",
                 "TestSupport", httpTypes, nioCore, logging, metricsTestKit,
             ]
         ),

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import OfflineStore
+@testable import StoreFiles
 
 #if os(Linux)
     import Glibc

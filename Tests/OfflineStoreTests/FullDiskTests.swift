@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import OfflineStore
+@testable import StoreMemory
 
 #if os(Linux)
     import Glibc

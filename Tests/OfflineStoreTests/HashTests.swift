@@ -1,4 +1,4 @@
-import OfflineStore
+import StoreFiles
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct XXHash64Vectors {

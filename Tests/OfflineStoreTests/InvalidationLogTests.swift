@@ -6,6 +6,8 @@ import TestSupport
 import Testing
 
 @testable import OfflineStore
+@testable import StoreFiles
+@testable import StoreMemory
 
 @Suite(.timeLimit(.minutes(20))) struct InvalidationLogTests {
     private static let patience = Duration.seconds(600)

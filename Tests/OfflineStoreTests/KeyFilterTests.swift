@@ -1,6 +1,8 @@
 import Testing
 
 @testable import OfflineStore
+@testable import StoreFiles
+@testable import StoreMemory
 
 @Suite(.timeLimit(.minutes(20))) struct KeyFilterTests {
     /// Spreads numbers as the hash of keys does.

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import OfflineStore
+@testable import StoreFiles
 
 @Suite(.timeLimit(.minutes(20))) struct LockBreakingFileSystemTests {
     @Test(

@@ -3,6 +3,7 @@ import HTTPCacheSemantics
 import Testing
 
 @testable import OfflineStore
+@testable import StoreMemory
 
 @Suite(.timeLimit(.minutes(20))) final class MemoryShardTests {
     /// The usable budget is a little smaller: 16 remembered hashes take 768 bytes.

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import OfflineStore
+@testable import StoreFiles
 
 /// The name of a store among the nodes of a fleet.
 @Suite(.timeLimit(.minutes(20))) struct NodeFileTests {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import OfflineStore
+@testable import StoreFiles
 
 #if canImport(Glibc)
     import Glibc

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import OfflineStore
+@testable import StoreFiles
 
 /// Removing everything of one principal, and all objects whose keys begin with a prefix.
 @Suite(.timeLimit(.minutes(20))) struct PrincipalRemovalTests {

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import OfflineStore
+@testable import StoreFiles
 
 /// Invalidations of many responses: by prefix, and all.
 @Suite(.timeLimit(.minutes(20))) struct PurgeTests {

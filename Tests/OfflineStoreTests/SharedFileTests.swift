@@ -8,6 +8,8 @@ import TestSupport
 import Testing
 
 @testable import OfflineStore
+@testable import StoreFiles
+@testable import StoreMemory
 
 /// The effects of other openings, slow readers and large heads on an open store.
 @Suite(.timeLimit(.minutes(20))) struct SharedFileTests {

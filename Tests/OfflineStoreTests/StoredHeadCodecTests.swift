@@ -1,6 +1,6 @@
 import HTTPCacheSemantics
 import HTTPTypes
-import OfflineStore
+import StoreFiles
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct StoredHeadCodecTests {

@@ -5,6 +5,7 @@ import HTTPTypes
 import Logging
 import NIOCore
 import OfflineStore
+import StoreFiles
 import Synchronization
 import TestSupport
 

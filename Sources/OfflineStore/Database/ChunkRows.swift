@@ -1,4 +1,5 @@
 import NIOCore
+import StoreFiles
 
 /// A body's bytes as chunk rows of 64 KiB each. The checksums are computed here, outside the
 /// writer's transaction.

@@ -1,4 +1,5 @@
 import Logging
+import StoreMemory
 import Synchronization
 
 /// The entries found to be damaged since the store was opened. They are recorded here immediately.

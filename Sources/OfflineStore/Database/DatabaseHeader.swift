@@ -1,6 +1,7 @@
 import CSQLite
 import HoldfastMigrations
 import LibC
+import StoreFiles
 
 /// The kind of a file, read from its first hundred bytes without SQLite's pager.
 ///

@@ -1,6 +1,7 @@
 import CSQLite
 import HoldfastMigrations
 import LibC
+import StoreFiles
 
 /// Opens connections, and creates databases. The schema is in `Migrations`.
 package enum DatabaseOpening {

@@ -1,4 +1,6 @@
 import HTTPCacheSemantics
+import StoreFiles
+import StoreMemory
 import Synchronization
 
 /// A store's secrets, created with it and kept in its database.

@@ -1,4 +1,6 @@
 import HTTPCacheSemantics
+import StoreFiles
+import StoreMemory
 
 /// The numbers of an entry's row and its body.
 struct EntryRows {

@@ -1,3 +1,4 @@
+import StoreFiles
 import Synchronization
 
 /// The number of a store's last invalidation, in memory and in the sidecar.

@@ -1,6 +1,8 @@
 import HTTPCache
 import HTTPCacheOperations
 import HTTPCacheSemantics
+import StoreFiles
+import StoreMemory
 
 /// The quotas of a configuration, by tag name.
 ///

@@ -1,5 +1,6 @@
 import CSQLite
 import LibC
+import StoreFiles
 
 /// A failed SQLite call, with its extended result code.
 struct SQLiteFailure: Error, CustomStringConvertible {
@@ -86,21 +87,6 @@ struct SQLiteFailure: Error, CustomStringConvertible {
                     "An operation on '\(path)' failed (\(message), code \(code)). Check the disk, then try again.",
                 cause: self
             )
-        }
-    }
-}
-
-extension StoreError {
-    /// Wraps any underlying error as a store error; a store error is unchanged.
-    init(_ error: any Error, path: String) {
-        if let error = error as? StoreError {
-            self = error
-        } else if let failure = error as? SystemFailure {
-            self = failure.storeError
-        } else if let failure = error as? SQLiteFailure {
-            self = failure.storeError(path: path)
-        } else {
-            self.init(code: .io, message: "An operation on '\(path)' failed: \(error). Try again.", cause: error)
         }
     }
 }

@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheSemantics
+import StoreFiles
 
 /// Responses that one index finds, in the order of their numbers.
 enum ScopeSelection: Sendable {

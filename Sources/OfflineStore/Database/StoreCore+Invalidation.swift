@@ -2,6 +2,8 @@ import HTTPCache
 import HTTPCacheOperations
 import HTTPCacheSemantics
 import Logging
+import StoreFiles
+import StoreMemory
 import Synchronization
 
 extension StoreCore {

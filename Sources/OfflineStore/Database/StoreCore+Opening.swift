@@ -1,6 +1,7 @@
 import HTTPCacheSemantics
 import LibC
 import Logging
+import StoreFiles
 import Synchronization
 
 extension StoreCore {

@@ -1,4 +1,6 @@
 import Dispatch
+import StoreFiles
+import StoreMemory
 
 extension StoreCore {
     /// Runs an operation in the writer's next transaction, and returns after the commit.

@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheOperations
 import Logging
+import StoreFiles
 import Synchronization
 
 /// The core of an open store: its live database, the number of its last invalidation, its

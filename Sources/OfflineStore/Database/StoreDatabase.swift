@@ -1,6 +1,7 @@
 import HTTPCacheSemantics
 import LibC
 import Logging
+import StoreFiles
 
 /// One open numbered database: its writer, its readers, and their shared state.
 final class StoreDatabase: Sendable {

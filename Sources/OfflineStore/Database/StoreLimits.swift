@@ -1,3 +1,5 @@
+import StoreMemory
+
 /// The limits that follow from a configuration.
 package struct StoreLimits: Sendable {
     package static let chunkLength = 65_536

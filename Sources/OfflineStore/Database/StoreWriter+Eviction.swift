@@ -1,6 +1,8 @@
 import CSQLite
 import HTTPCacheSemantics
 import Logging
+import StoreFiles
+import StoreMemory
 import Synchronization
 
 /// An entry to evict to free space.

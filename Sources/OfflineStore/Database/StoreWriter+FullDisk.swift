@@ -1,5 +1,6 @@
 import CSQLite
 import Logging
+import StoreFiles
 import Synchronization
 
 /// A full disk: entries are evicted for new ones, in the same order as for the budget, so that the

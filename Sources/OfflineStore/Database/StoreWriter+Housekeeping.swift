@@ -1,5 +1,7 @@
 import CSQLite
 import Logging
+import StoreFiles
+import StoreMemory
 import Synchronization
 
 /// Housekeeping: water marks, quotas, sweeping, returning pages, and checkpoints, in bounded steps

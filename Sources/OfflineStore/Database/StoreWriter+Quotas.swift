@@ -1,5 +1,6 @@
 import HTTPCacheSemantics
 import Logging
+import StoreMemory
 
 /// Quotas: after a transaction in which a tag exceeded its quota, entries with the tag are evicted,
 /// in the eviction order.

@@ -1,4 +1,5 @@
 import CSQLite
+import StoreFiles
 
 /// Reserves disk space before it is needed.
 ///

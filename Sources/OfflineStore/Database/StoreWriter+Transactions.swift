@@ -1,4 +1,6 @@
 import CSQLite
+import StoreFiles
+import StoreMemory
 
 /// One transaction at a time, and the pages it writes.
 extension StoreWriter {

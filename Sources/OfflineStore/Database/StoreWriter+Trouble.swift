@@ -1,5 +1,6 @@
 import HTTPCacheSemantics
 import Logging
+import StoreFiles
 import Synchronization
 
 /// A disk that accepts no writes: new responses are declined before their heads are sent, so that

@@ -2,6 +2,8 @@ import Dispatch
 import HTTPCache
 import HTTPCacheSemantics
 import Logging
+import StoreFiles
+import StoreMemory
 import Synchronization
 
 /// Invalidations on a disk that accepts no writes. RFC 9111 §4.4 leaves a cache no choice: after an

@@ -1,6 +1,8 @@
 import CSQLite
 import Dispatch
 import Logging
+import StoreFiles
+import StoreMemory
 import Synchronization
 
 /// The single writing connection.

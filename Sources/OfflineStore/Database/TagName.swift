@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheSemantics
+import StoreFiles
 
 /// A tag's name, as stored in the table.
 struct TagName: Sendable, Hashable {

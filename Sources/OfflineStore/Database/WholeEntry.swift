@@ -1,4 +1,5 @@
 import NIOCore
+import StoreMemory
 
 /// An entry with its whole body, as rows.
 ///

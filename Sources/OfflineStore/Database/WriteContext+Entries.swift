@@ -1,4 +1,5 @@
 import HTTPCacheSemantics
+import StoreMemory
 
 /// Entries: inserts them in place of existing ones, and removes them with their bodies.
 extension WriteContext {

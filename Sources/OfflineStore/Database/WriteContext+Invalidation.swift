@@ -1,5 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
+import StoreFiles
+import StoreMemory
 
 /// Invalidations: one sequence and one bounded log, which is checked inside the commit of every
 /// in-flight fetch.

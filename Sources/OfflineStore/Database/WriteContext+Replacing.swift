@@ -1,6 +1,8 @@
 import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
+import StoreFiles
+import StoreMemory
 
 /// Replaces the body of a stored response, if the response still has the body that was read.
 extension WriteContext {

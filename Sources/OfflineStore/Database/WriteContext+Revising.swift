@@ -1,5 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
+import StoreFiles
+import StoreMemory
 
 /// Moves responses to other keys: the row changes, but keeps its number and its body.
 extension WriteContext {

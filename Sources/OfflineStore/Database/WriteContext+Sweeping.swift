@@ -1,5 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
+import StoreFiles
+import StoreMemory
 
 /// Invalidations of many entries: they take effect with their commit, then a sweep over all entries
 /// applies them to the rows.

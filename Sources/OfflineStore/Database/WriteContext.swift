@@ -1,4 +1,5 @@
 import NIOCore
+import StoreMemory
 import Synchronization
 
 /// The writer's connection inside one transaction, and the effects to apply after it ends.

@@ -1,3 +1,5 @@
+import StoreMemory
+
 /// An operation that waits for the writer.
 ///
 /// `run` is called inside a transaction that is shared with other operations. If one of them fails,

@@ -1,4 +1,5 @@
 import Dispatch
+import StoreMemory
 import Synchronization
 
 /// The operations that wait for the writer, in order, and the callers that wait for space in the

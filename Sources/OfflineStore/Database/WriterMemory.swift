@@ -1,4 +1,5 @@
 import HTTPCacheSemantics
+import StoreFiles
 
 /// The writing connection, and the writer's state between transactions.
 ///

@@ -1,5 +1,6 @@
 package import HTTPCache
 import LibC
+package import StoreFiles
 
 /// The name of a store among the nodes of a fleet, in a file in its folder. The file outlasts the
 /// database, which is replaced if it is damaged.

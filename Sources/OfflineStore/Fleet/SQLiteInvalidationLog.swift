@@ -1,5 +1,6 @@
 package import HTTPCache
 import HTTPCacheSemantics
+import StoreFiles
 import Synchronization
 
 /// The invalidation log of a store on disk.

@@ -1,4 +1,5 @@
 import Logging
+import StoreFiles
 
 extension CacheManager {
     /// Examines a store without changing it, even while a process writes to it.

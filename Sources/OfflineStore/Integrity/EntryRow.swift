@@ -1,4 +1,5 @@
 import HTTPCacheSemantics
+package import StoreFiles
 
 /// A row of the table `entry` as read, without any verification.
 package struct EntryRow {

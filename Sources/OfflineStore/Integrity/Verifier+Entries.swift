@@ -1,5 +1,6 @@
 import HTTPCacheSemantics
 import NIOCore
+import StoreFiles
 
 /// Examines entries: heads, keys, sizes, and the chunks of their bodies.
 extension Verifier {

@@ -1,3 +1,5 @@
+import StoreFiles
+
 /// Examines tags: their names, the entries that have them, and the sums of these entries' sizes.
 extension Verifier {
     private static let pageCount: Int64 = 1024

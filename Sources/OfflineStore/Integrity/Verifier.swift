@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 import Logging
+import StoreFiles
 
 /// One examination of a store.
 ///

@@ -1,5 +1,6 @@
 package import HTTPCache
 public import HTTPCacheSemantics
+import StoreFiles
 import Synchronization
 
 /// Listing and inspecting the store's entries.

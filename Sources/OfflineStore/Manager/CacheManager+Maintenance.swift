@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheSemantics
+import StoreFiles
 import Synchronization
 
 /// Removing expired entries, and removing everything.

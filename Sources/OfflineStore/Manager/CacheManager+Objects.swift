@@ -2,6 +2,8 @@ import HTTPCache
 public import HTTPCacheSemantics
 import Logging
 import NIOCore
+import StoreFiles
+import StoreMemory
 import Synchronization
 
 /// Codable objects under keys that the caller chooses. They are separate from the responses.

@@ -1,5 +1,7 @@
 import HTTPCache
 public import HTTPCacheSemantics
+import StoreFiles
+import StoreMemory
 
 /// Purging stored responses by key, target URI, prefix, tag or principal, or all of them.
 ///

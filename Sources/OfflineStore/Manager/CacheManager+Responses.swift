@@ -2,6 +2,7 @@ public import HTTPCache
 public import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
+import StoreMemory
 
 /// Stores and reads raw responses directly. The cache engine uses ``responses`` instead.
 extension CacheManager {

@@ -1,4 +1,5 @@
 package import HTTPCacheSemantics
+import StoreFiles
 
 extension CacheManager {
     /// Returns the short ID (``StoreEntry/shortID``) of a key's entries; `nil` after the store is

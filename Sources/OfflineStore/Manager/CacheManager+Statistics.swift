@@ -1,5 +1,7 @@
 public import HTTPCache
 import HTTPCacheSemantics
+import StoreFiles
+import StoreMemory
 import Synchronization
 
 extension CacheManager {

@@ -2,6 +2,7 @@ import Foundation
 import HTTPCache
 package import HTTPCacheOperations
 import LibC
+import StoreFiles
 
 extension CacheManager: TemporaryStore {
     /// The maximum length of a setting's file, in bytes.
@@ -14,7 +15,7 @@ extension CacheManager: TemporaryStore {
         let path = core.folder.path(ofSetting: Value.settingName)
         let bytes: [UInt8]
         do {
-            let file = try FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW)
+            let file = try StoreFiles.FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW)
             bytes = try file.read(count: Self.maximumSettingLength, at: 0)
         } catch let failure as SystemFailure {
             if failure.isMissing { return nil }

@@ -1,6 +1,7 @@
 public import HTTPCache
 import HTTPCacheSemantics
 public import Logging
+import StoreFiles
 
 /// The offline store: raw responses and Codable objects, with expiry, in one folder.
 ///

@@ -1,4 +1,5 @@
 import HTTPCache
+import StoreMemory
 
 /// The values of one object over time: see ``CacheManager/changes(ofObject:as:coder:)``.
 public struct ObjectChanges<Value: Decodable & Sendable>: AsyncSequence, Sendable {

@@ -1,5 +1,7 @@
 import HTTPCacheSemantics
 import NIOCore
+import StoreFiles
+import StoreMemory
 
 /// An object that is about to be stored.
 struct ObjectEntry: Sendable {

@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheOperations
 import HTTPCacheSemantics
+import StoreFiles
 import Synchronization
 
 /// Counts the responses that some scopes cover. It reads rows in pages, so that no other reader and

@@ -1,6 +1,7 @@
 import HTTPCache
 public import HTTPCacheSemantics
 public import HTTPTypes
+import StoreFiles
 
 /// One stored response or object, described without reading its body.
 public struct StoreEntry: Sendable, Hashable, Identifiable {

@@ -2,6 +2,7 @@ import HTTPCacheSemantics
 import HoldfastMigrations
 import LibC
 import Logging
+package import StoreFiles
 
 /// Opens a store at a path. Everything that could be wrong with the path is checked before anything
 /// is written.

@@ -1,5 +1,6 @@
 import HTTPCache
 import NIOCore
+import StoreMemory
 import Synchronization
 
 /// Writes a body of unknown length to disk. A small body stays in memory until it ends; a larger

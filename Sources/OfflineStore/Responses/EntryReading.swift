@@ -1,6 +1,8 @@
 import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
+import StoreFiles
+import StoreMemory
 import Synchronization
 
 /// Reads entries together with their small bodies, in one snapshot and with one statement.

@@ -1,5 +1,6 @@
 import HTTPCache
 package import HTTPCacheSemantics
+import StoreFiles
 import Synchronization
 
 /// An entry as read from its row. Its head is still encoded.

@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheSemantics
+import StoreFiles
 import Synchronization
 
 /// The part of a response's row that a lookup reads. It is small because each column costs time,

@@ -2,6 +2,8 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
+import StoreFiles
+import StoreMemory
 import Synchronization
 
 /// The response store that the cache engine uses.

@@ -1,6 +1,8 @@
 import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
+import StoreFiles
+import StoreMemory
 import Synchronization
 
 /// Stores one response while its body arrives.

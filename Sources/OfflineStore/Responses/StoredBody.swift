@@ -1,6 +1,8 @@
 import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
+import StoreFiles
+import StoreMemory
 import Synchronization
 
 /// Reads a stored body chunk by chunk, and verifies the checksum of each chunk. It never loads a

@@ -1,7 +1,7 @@
 import HTTPCacheSemantics
 import HTTPTypes
 
-@testable import OfflineStore
+@testable import StoreFiles
 
 /// The bytes of a store's head columns, with a corrected checksum. A decoded head encodes to bytes
 /// that decode to the same head.

@@ -1,5 +1,5 @@
 /// The scope of a logged invalidation, as the database numbers it.
-enum LogScope: Int64 {
+package enum LogScope: Int64 {
     case all = 0
     case target = 1
     case key = 2

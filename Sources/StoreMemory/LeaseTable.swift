@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// The sweep claims a body before removing it. A claimed body cannot be leased, and a leased body
 /// cannot be claimed, so there is no gap between the check and the removal.
-final class LeaseTable: Sendable {
+package final class LeaseTable: Sendable {
     private struct State {
         var counts: [Int64: Int] = [:]
         var claimed: Set<Int64> = []
@@ -24,13 +24,15 @@ final class LeaseTable: Sendable {
 
     private let state = Mutex(State())
 
+    package init() {}
+
     /// Sets the action to run when a body that must be swept loses its last lease.
-    func whenSweepableIsReleased(_ action: @escaping @Sendable () -> Void) {
+    package func whenSweepableIsReleased(_ action: @escaping @Sendable () -> Void) {
         state.withLock { $0.onRelease = action }
     }
 
     /// Leases a body; `nil` if it is being removed.
-    func acquire(_ bodyID: Int64, isUnfinished: Bool = false) -> Lease? {
+    package func acquire(_ bodyID: Int64, isUnfinished: Bool = false) -> Lease? {
         let isGranted = state.withLock { state in
             guard !state.claimed.contains(bodyID) else { return false }
             state.counts[bodyID, default: 0] += 1
@@ -45,7 +47,7 @@ final class LeaseTable: Sendable {
 
     /// Claims a body for removal. Returns `false` if the body is leased; the body is then removed
     /// after its release.
-    func claim(_ bodyID: Int64) -> Bool {
+    package func claim(_ bodyID: Int64) -> Bool {
         state.withLock { state in
             if state.counts[bodyID] != nil {
                 state.sweepable.insert(bodyID)
@@ -57,12 +59,12 @@ final class LeaseTable: Sendable {
     }
 
     /// Ends claims, because the bodies are gone or their removal was rolled back.
-    func endClaims(_ bodyIDs: some Sequence<Int64>) {
+    package func endClaims(_ bodyIDs: [Int64]) {
         state.withLock { $0.claimed.subtract(bodyIDs) }
     }
 
     /// Records that an unfinished body now has an entry.
-    func markFinished(_ bodyID: Int64) {
+    package func markFinished(_ bodyID: Int64) {
         state.withLock { state in
             state.sweepable.remove(bodyID)
             state.unfinished.remove(bodyID)
@@ -70,7 +72,7 @@ final class LeaseTable: Sendable {
     }
 
     /// Returns whether a body is being read or written in this process.
-    func isLeased(_ bodyID: Int64) -> Bool {
+    package func isLeased(_ bodyID: Int64) -> Bool {
         state.withLock { $0.counts[bodyID] != nil }
     }
 
@@ -80,15 +82,15 @@ final class LeaseTable: Sendable {
     /// free them.
     ///
     /// Unfinished bodies are not included, because their space was reserved.
-    var heldBytes: Int64 { state.withLock { $0.heldBytes } }
+    package var heldBytes: Int64 { state.withLock { $0.heldBytes } }
 
     /// Whether a body's bytes should be reported with ``noteHeld(_:bytes:)``.
-    func isUnmeasured(_ bodyID: Int64) -> Bool {
+    package func isUnmeasured(_ bodyID: Int64) -> Bool {
         state.withLock { $0.mayHold(bodyID) }
     }
 
     /// Records the bytes of a body that should be removed but is being read.
-    func noteHeld(_ bodyID: Int64, bytes: Int64) {
+    package func noteHeld(_ bodyID: Int64, bytes: Int64) {
         state.withLock { state in
             guard state.mayHold(bodyID) else { return }
             state.held[bodyID] = bytes
@@ -116,8 +118,8 @@ final class LeaseTable: Sendable {
 }
 
 /// Keeps one body readable until it is released.
-final class Lease: Sendable {
-    let bodyID: Int64
+package final class Lease: Sendable {
+    package let bodyID: Int64
     private let table: LeaseTable
 
     fileprivate init(bodyID: Int64, table: LeaseTable) {

@@ -22,7 +22,7 @@ package struct StoreFolder: Sendable {
 
     /// The names of operators' temporary settings. Each is kept in a file with its name.
     static let temporarySettings = ["mode", "staleness"]
-    func path(ofSetting name: String) -> String { path + "/" + name }
+    package func path(ofSetting name: String) -> String { path + "/" + name }
 
     /// Makes a relative path absolute, so that it stays valid if the process changes its working
     /// directory.
@@ -82,7 +82,7 @@ package struct StoreFolder: Sendable {
     }
 
     /// Replaces a file, or creates it, atomically. The file is durable when this returns.
-    func replace(_ file: String, with bytes: [UInt8]) throws {
+    package func replace(_ file: String, with bytes: [UInt8]) throws {
         let next = file + ".new"
         let handle = try FileHandle(path: next, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
         try handle.write(bytes, at: 0)
@@ -92,7 +92,7 @@ package struct StoreFolder: Sendable {
     }
 
     /// Removes a file if it exists. The removal is durable when this returns.
-    func remove(_ file: String) throws {
+    package func remove(_ file: String) throws {
         guard unlink(file) == 0 else {
             if errno == ENOENT { return }
             throw SystemFailure("remove", file)
@@ -102,7 +102,7 @@ package struct StoreFolder: Sendable {
 
     /// Returns the size of a database, including its logs and the index of its write-ahead log, in
     /// bytes.
-    func size(ofDatabase number: Int) -> Int64 {
+    package func size(ofDatabase number: Int) -> Int64 {
         let path = databasePath(number)
         return ["", "-wal", "-shm", "-journal"].reduce(0) { sum, ending in
             sum + ((try? FileStatus(path: path + ending))?.size ?? 0)

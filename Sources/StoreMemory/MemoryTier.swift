@@ -1,5 +1,5 @@
-import HTTPCache
-import HTTPCacheSemantics
+package import HTTPCache
+package import HTTPCacheSemantics
 import Synchronization
 
 /// The memory tier: objects, and complete lists of variants with their small bodies, which are read
@@ -12,14 +12,14 @@ import Synchronization
 /// number.
 ///
 /// The budget includes everything in an entry, and its bookkeeping.
-final class MemoryTier: Sendable {
+package final class MemoryTier: Sendable {
     private final class Shard: Sendable {
         let state: Mutex<MemoryShard>
         init(budget: Int) { state = Mutex(MemoryShard(budget: budget)) }
     }
 
     /// A change on disk to the entries of a key.
-    enum Change: Sendable {
+    package enum Change: Sendable {
         /// The entry changed, and must be read again.
         case changed(Int64)
         /// The whole value that is now stored.
@@ -31,12 +31,12 @@ final class MemoryTier: Sendable {
     private let mask: Int
     private let known: KnownInvalidations
     /// The maximum length of a body that is kept in memory, in bytes. Larger bodies stay on disk.
-    let bodyLimit: Int
+    package let bodyLimit: Int
 
     /// - Parameters:
     ///   - budget: the budget for everything, in bytes.
     ///   - known: the last invalidations.
-    init(budget: Int, bodyLimit: Int, known: KnownInvalidations) {
+    package init(budget: Int, bodyLimit: Int, known: KnownInvalidations) {
         let count = Self.shardCount(budget)
         shards = (0..<count).map { _ in Shard(budget: budget / count) }
         mask = count - 1
@@ -53,15 +53,15 @@ final class MemoryTier: Sendable {
     }
 
     /// Returns the maximum length of a body in a tier with this budget, in bytes.
-    static func largestBody(_ budget: Int) -> Int { budget / shardCount(budget) / 5 }
+    package static func largestBody(_ budget: Int) -> Int { budget / shardCount(budget) / 5 }
 
     // MARK: Reading
 
     /// The value found in memory, with the ticket for inserting a value read from disk instead.
-    struct Found<Value> {
-        var value: Value?
+    package struct Found<Value> {
+        package var value: Value?
         /// The shard's version, read before the disk: see ``insert(_:hash:ticket:)``.
-        var ticket: UInt64
+        package var ticket: UInt64
     }
 
     /// Returns the responses of a key, if all of them are in memory.
@@ -69,14 +69,16 @@ final class MemoryTier: Sendable {
     /// - Parameters:
     ///   - sequence: the number of the last invalidation, read before this call.
     ///   - recency: the log that records the first use in a period.
-    func responses(_ key: CacheKey, hash: Int64, sequence: Int64, recency: RecencyLog) -> Found<[StoredResponse]> {
+    package func responses(_ key: CacheKey, hash: Int64, sequence: Int64, recency: RecencyLog) -> Found<
+        [StoredResponse]
+    > {
         let found = find(key.bytes, hash, sequence, recency)
         guard case .responses(let responses)? = found.value else { return Found(value: nil, ticket: found.ticket) }
         return Found(value: responses, ticket: found.ticket)
     }
 
     /// Returns the object of a key, if it is in memory.
-    func object(_ key: [UInt8], hash: Int64, sequence: Int64, recency: RecencyLog) -> Found<LoadedObject> {
+    package func object(_ key: [UInt8], hash: Int64, sequence: Int64, recency: RecencyLog) -> Found<LoadedObject> {
         let found = find(key, hash, sequence, recency)
         guard case .object(let object)? = found.value else { return Found(value: nil, ticket: found.ticket) }
         return Found(value: object, ticket: found.ticket)
@@ -118,12 +120,12 @@ final class MemoryTier: Sendable {
     // MARK: Taking in
 
     /// Returns whether ``insert(_:hash:ticket:)`` is worthwhile for content of this size.
-    func admits(_ hash: Int64, bytes: Int) -> Bool {
+    package func admits(_ hash: Int64, bytes: Int) -> Bool {
         shard(hash).state.withLock { $0.admits(hash, cost: bytes + MemoryShard.entryOverhead) }
     }
 
     /// Inserts an entry read from disk, unless stored entries of the shard have changed since.
-    func insert(_ entry: MemoryEntry, hash: Int64, ticket: UInt64) {
+    package func insert(_ entry: MemoryEntry, hash: Int64, ticket: UInt64) {
         let cost = entry.cost
         var gone: [MemoryEntry] = []
         let generation = shard(hash).state.withLock { state -> UInt32? in
@@ -135,7 +137,7 @@ final class MemoryTier: Sendable {
     }
 
     /// Applies committed changes to memory. Only the writer calls this, after each commit.
-    func apply(_ changes: [Change]) {
+    package func apply(_ changes: [Change]) {
         for change in changes {
             var gone: [MemoryEntry] = []
             switch change {
@@ -198,6 +200,6 @@ final class MemoryTier: Sendable {
 
     // MARK: Counting
 
-    var bytes: Int { shards.reduce(0) { $0 + $1.state.withLock { $0.cost } } }
-    var count: Int { shards.reduce(0) { $0 + $1.state.withLock { $0.count } } }
+    package var bytes: Int { shards.reduce(0) { $0 + $1.state.withLock { $0.cost } } }
+    package var count: Int { shards.reduce(0) { $0 + $1.state.withLock { $0.count } } }
 }

@@ -1,10 +1,10 @@
-import LibC
+package import LibC
 
 /// A failed system call: its operation, its path and `errno`.
 package struct SystemFailure: Error, CustomStringConvertible {
-    var number: Int32
-    var operation: StaticString
-    var path: String
+    package var number: Int32
+    package var operation: StaticString
+    package var path: String
 
     /// Creates a failure with the current `errno`.
     package init(_ operation: StaticString, _ path: String, number: Int32 = errno) {
@@ -13,52 +13,15 @@ package struct SystemFailure: Error, CustomStringConvertible {
         self.path = path
     }
 
-    var reason: String { String(cString: strerror(number)) }
+    package var reason: String { String(cString: strerror(number)) }
     package var description: String { "\(operation) '\(path)': \(reason)" }
 
-    var isPermission: Bool { [EACCES, EPERM, EROFS].contains(number) }
-    var isMissing: Bool { number == ENOENT }
-
-    /// The store error for this failure.
-    var storeError: StoreError {
-        switch number {
-        case EACCES, EPERM, EROFS:
-            StoreError(
-                code: .unwritable,
-                message:
-                    "Cannot \(operation) '\(path)': \(reason). Give this process write permission there, or choose another folder.",
-                cause: self
-            )
-        case ENOSPC, EDQUOT:
-            StoreError(
-                code: .full,
-                message:
-                    "Cannot \(operation) '\(path)': the disk is full. Free some space; the store then resumes automatically.",
-                cause: self
-            )
-        case EMFILE, ENFILE: Self.outOfDescriptors(path, cause: self)
-        default:
-            StoreError(
-                code: .io,
-                message: "Cannot \(operation) '\(path)': \(reason). Check the disk and the path.",
-                cause: self
-            )
-        }
-    }
-
-    static func outOfDescriptors(_ path: String, cause: any Error) -> StoreError {
-        StoreError(
-            code: .io,
-            message:
-                "Cannot open '\(path)': this process has reached its limit of open files and connections. Raise the limit "
-                + "('ulimit -n', or 'LimitNOFILE' in its systemd unit), or reduce its load.",
-            cause: cause
-        )
-    }
+    package var isMissing: Bool { number == ENOENT }
+    var isFullDisk: Bool { [ENOSPC, EDQUOT].contains(number) }
 
     /// Whether the process has too few descriptors to open a connection's files. When SQLite cannot
     /// open a file, it does not report why, and has already closed the others.
-    static var isOutOfDescriptors: Bool {
+    package static var isOutOfDescriptors: Bool {
         var descriptors: [Int32] = []
         defer { for descriptor in descriptors { close(descriptor) } }
         for _ in 0..<4 {
@@ -105,7 +68,7 @@ package final class FileHandle: Sendable {
     }
 
     /// Writes all bytes at `offset`.
-    func write(_ bytes: [UInt8], at offset: Int64) throws {
+    package func write(_ bytes: [UInt8], at offset: Int64) throws {
         var written = 0
         while written < bytes.count {
             let step = bytes.withUnsafeBytes {
@@ -144,9 +107,9 @@ package final class FileHandle: Sendable {
 package struct FileStatus: Equatable {
     package var size: Int64
     package var isFolder: Bool
-    var permissions: mode_t
-    var inode: UInt64
-    var owner: uid_t
+    package var permissions: mode_t
+    package var inode: UInt64
+    package var owner: uid_t
 
     /// Returns `nil` if there is nothing at the path.
     package init?(path: String) throws {
@@ -164,14 +127,14 @@ package struct FileStatus: Equatable {
 }
 
 /// The result of `statvfs` for the file system of a path.
-struct FileSystemStatus {
+package struct FileSystemStatus {
     /// The number of bytes that this process may still write.
-    var free: Int64
+    package var free: Int64
     /// Whether the file system is mounted read-only.
-    var isReadOnly: Bool
+    package var isReadOnly: Bool
 
     /// Returns `nil` if the call fails.
-    init?(path: String) {
+    package init?(path: String) {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return nil }
         let (bytes, isTooMuch) = Int64(clamping: status.f_bavail).multipliedReportingOverflow(
@@ -208,7 +171,7 @@ package func makeFolder(_ path: String) throws {
 }
 
 /// Makes the creations, renames and removals in a folder durable.
-func synchronizeFolder(_ path: String) throws {
+package func synchronizeFolder(_ path: String) throws {
     let handle = try FileHandle(path: path, flags: O_RDONLY)
     guard fsync(handle.descriptor) == 0 else { throw SystemFailure("sync", path) }
 }

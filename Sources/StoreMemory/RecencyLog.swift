@@ -5,7 +5,7 @@ import Synchronization
 /// Reads record uses here and never on disk. Before eviction removes an entry that is old according
 /// to the disk, it checks here. The remaining uses are written in batches when the store closes.
 /// The order is a counter, so clock changes do not affect it.
-final class RecencyLog: Sendable {
+package final class RecencyLog: Sendable {
     /// The number of uses in each of two generations. When the newer generation is full, the older
     /// one is dropped.
     static let generationLimit = 32_768
@@ -29,7 +29,7 @@ final class RecencyLog: Sendable {
     ///   - last: the highest number on disk.
     ///   - isExact: whether every use is recorded. With a memory tier, only the first use in a
     ///     ``period`` is.
-    init(last: Int64, isExact: Bool) {
+    package init(last: Int64, isExact: Bool) {
         state = Mutex(State(last: last))
         self.isExact = isExact
     }
@@ -39,12 +39,12 @@ final class RecencyLog: Sendable {
     var period: UInt32 { currentPeriod.load(ordering: .relaxed) }
 
     /// Records that an entry was used.
-    func use(_ entryID: Int64) {
+    package func use(_ entryID: Int64) {
         state.withLock { use(entryID, &$0) }
     }
 
     /// Records that some entries were used, in this order.
-    func use(_ entryIDs: [Int64]) {
+    package func use(_ entryIDs: [Int64]) {
         if entryIDs.isEmpty { return }
         state.withLock { state in
             for entryID in entryIDs { use(entryID, &state) }
@@ -62,7 +62,7 @@ final class RecencyLog: Sendable {
     }
 
     /// Returns the number for an entry that is being stored.
-    func next() -> Int64 {
+    package func next() -> Int64 {
         state.withLock { state in
             state.last += 1
             return state.last
@@ -75,7 +75,7 @@ final class RecencyLog: Sendable {
     /// If only the first use in a period is recorded, the last use is unknown, so the entry counts
     /// once as used now. Otherwise an entry in constant use would be evicted with the entries
     /// stored at its first use.
-    func take(_ entryID: Int64) -> Int64? {
+    package func take(_ entryID: Int64) -> Int64? {
         state.withLock { state in
             guard let noted = state.recent.removeValue(forKey: entryID) ?? state.older.removeValue(forKey: entryID)
             else { return nil }
@@ -86,19 +86,19 @@ final class RecencyLog: Sendable {
     }
 
     /// Begins a new period, so that the next use of the taken entries is recorded.
-    func endTaking() {
+    package func endTaking() {
         currentPeriod.wrappingAdd(1, ordering: .relaxed)
     }
 
     /// A recorded use of an entry.
-    struct Use: Sendable {
-        var number: Int64
+    package struct Use: Sendable {
+        package var number: Int64
         /// Whether the entry may have been used again since, without a record.
-        var isInPeriod: Bool
+        package var isInPeriod: Bool
     }
 
     /// Returns the last recorded use of an entry, if it was used recently; the record stays.
-    func lastUse(of entryID: Int64) -> Use? {
+    package func lastUse(of entryID: Int64) -> Use? {
         state.withLock { state in
             guard let number = state.recent[entryID] ?? state.older[entryID] else { return nil }
             return Use(number: number, isInPeriod: number > state.periodStart)
@@ -106,13 +106,13 @@ final class RecencyLog: Sendable {
     }
 
     /// Begins a period, so that the next use of every entry is recorded.
-    func beginPeriod() {
+    package func beginPeriod() {
         state.withLock { $0.periodStart = $0.last }
         currentPeriod.wrappingAdd(1, ordering: .relaxed)
     }
 
     /// Removes and returns some uses, from the newest generation first; empty if none are left.
-    func takeSome() -> [Int64: Int64] {
+    package func takeSome() -> [Int64: Int64] {
         state.withLock { state in
             if state.recent.isEmpty { swap(&state.recent, &state.older) }
             let some = state.recent.prefix(Self.flushCount)
@@ -122,7 +122,7 @@ final class RecencyLog: Sendable {
     }
 
     /// Puts back uses that could not be written; later uses stay.
-    func putBack(_ used: [Int64: Int64]) {
+    package func putBack(_ used: [Int64: Int64]) {
         state.withLock { state in
             guard state.recent.count + used.count < Self.generationLimit else { return }
             state.recent.merge(used) { max($0, $1) }

@@ -1,28 +1,28 @@
-import HTTPCache
-import HTTPCacheSemantics
+package import HTTPCache
+package import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 
 /// A key's value in memory.
-enum MemoryValue: Sendable {
+package enum MemoryValue: Sendable {
     /// All variants of a key.
     case responses([StoredResponse])
     case object(LoadedObject)
 }
 
 /// An object with its bytes, read from disk or found in the memory tier.
-final class LoadedObject: Sendable {
-    let id: Int64
-    let storedAt: Timestamp
-    let expiresAt: Timestamp
+package final class LoadedObject: Sendable {
+    package let id: Int64
+    package let storedAt: Timestamp
+    package let expiresAt: Timestamp
     /// Whether it is expired regardless of `expiresAt`.
-    let isDistrusted: Bool
-    let typeName: String
-    let bytes: [UInt8]
+    package let isDistrusted: Bool
+    package let typeName: String
+    package let bytes: [UInt8]
     /// The values decoded from the object.
-    let derived = DerivedValues()
+    package let derived = DerivedValues()
 
-    init(
+    package init(
         id: Int64,
         storedAt: Timestamp,
         expiresAt: Timestamp,
@@ -40,12 +40,19 @@ final class LoadedObject: Sendable {
 }
 
 /// The value of one key, with the data that the memory tier and pending writes need.
-struct MemoryEntry: Sendable {
-    var key: [UInt8]
-    var value: MemoryValue
-    var subject: InvalidationSubject
+package struct MemoryEntry: Sendable {
+    package var key: [UInt8]
+    package var value: MemoryValue
+    package var subject: InvalidationSubject
     /// The number of the last invalidation that is known not to affect the value.
-    var sequence: Int64
+    package var sequence: Int64
+
+    package init(key: [UInt8], value: MemoryValue, subject: InvalidationSubject, sequence: Int64) {
+        self.key = key
+        self.value = value
+        self.subject = subject
+        self.sequence = sequence
+    }
 
     /// The value's approximate size in memory, in bytes. Derived values are not included; their
     /// sizes are added when they are created.
@@ -101,7 +108,7 @@ extension StoredResponse {
 }
 
 extension MemoryEntry {
-    init(_ object: LoadedObject, key: [UInt8], hash: Int64, sequence: Int64) {
+    package init(_ object: LoadedObject, key: [UInt8], hash: Int64, sequence: Int64) {
         self.init(
             key: key,
             value: .object(object),

@@ -7,7 +7,7 @@ import Synchronization
 /// ends, successfully or not. So values are in the order in which they are written, and a value
 /// leaves no later than the values written after it. A value that may be affected by an
 /// invalidation after its fencing number is hidden, because it will not be stored.
-final class PendingWrites: Sendable {
+package final class PendingWrites: Sendable {
     private struct Pending {
         var token: Int64
         var entry: MemoryEntry
@@ -18,10 +18,12 @@ final class PendingWrites: Sendable {
     /// Lets readers skip the lock while nothing is being written.
     private let count = Atomic(0)
 
+    package init() {}
+
     /// - Parameters:
     ///   - token: distinguishes the value from other values of its key.
     ///   - fencingNumber: see ``PendingWrite/fencingNumber``.
-    func add(_ entry: MemoryEntry, hash: Int64, token: Int64, fencingNumber: Int64?) {
+    package func add(_ entry: MemoryEntry, hash: Int64, token: Int64, fencingNumber: Int64?) {
         pending.withLock {
             $0[hash, default: []].append(Pending(token: token, entry: entry, fencingNumber: fencingNumber))
         }
@@ -29,7 +31,7 @@ final class PendingWrites: Sendable {
     }
 
     /// Removes a value; a second call does nothing.
-    func remove(hash: Int64, token: Int64) {
+    package func remove(hash: Int64, token: Int64) {
         let gone = pending.withLock { pending -> Pending? in
             guard let index = pending[hash]?.firstIndex(where: { $0.token == token }) else { return nil }
             let gone = pending[hash]?.remove(at: index)
@@ -49,7 +51,7 @@ final class PendingWrites: Sendable {
     ///   - wide: computed only for invalidations by prefix and principal. It must be as exact as
     ///     the writer's own check. A value that is hidden here but stored anyway would appear,
     ///     disappear and appear again.
-    func values(
+    package func values(
         _ key: [UInt8],
         hash: Int64,
         sequence: Int64,
@@ -63,32 +65,32 @@ final class PendingWrites: Sendable {
             return !known.concerns(pending.entry.subject, after: fencingNumber, wide: wide())
         }.map(\.entry.value)
     }
-
-    /// Returns the responses of a key combined with the responses being written, each of which
-    /// replaces its own variant.
-    func merged(_ responses: [StoredResponse], with values: [MemoryValue]) -> [StoredResponse] {
-        var merged = responses
-        for case .responses(let written) in values {
-            for response in written {
-                let variant = VariantKey.bytes(of: response.head)
-                merged.removeAll { VariantKey.bytes(of: $0.head) == variant }
-                merged.append(response)
-            }
-        }
-        return merged
-    }
 }
 
 /// A value that readers see while it is written.
-struct PendingWrite: Sendable {
-    var writes: PendingWrites
-    var entry: MemoryEntry
-    var hash: Int64
-    var token: Int64
+package struct PendingWrite: Sendable {
+    package var writes: PendingWrites
+    package var entry: MemoryEntry
+    package var hash: Int64
+    package var token: Int64
     /// The number of the last invalidation when the value was requested. A later invalidation that
     /// affects the value prevents storing it; `nil` stores the value regardless of invalidations.
-    var fencingNumber: Int64?
+    package var fencingNumber: Int64?
 
-    func begin() { writes.add(entry, hash: hash, token: token, fencingNumber: fencingNumber) }
-    func end() { writes.remove(hash: hash, token: token) }
+    package init(
+        writes: PendingWrites,
+        entry: MemoryEntry,
+        hash: Int64,
+        token: Int64,
+        fencingNumber: Int64?
+    ) {
+        self.writes = writes
+        self.entry = entry
+        self.hash = hash
+        self.token = token
+        self.fencingNumber = fencingNumber
+    }
+
+    package func begin() { writes.add(entry, hash: hash, token: token, fencingNumber: fencingNumber) }
+    package func end() { writes.remove(hash: hash, token: token) }
 }

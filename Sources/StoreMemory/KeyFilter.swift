@@ -6,7 +6,7 @@ import Synchronization
 /// "maybe". A key is added before its entry is committed. A removed key stays until the filter is
 /// rebuilt. After the store is opened, the filter returns "maybe" for every key, until every stored
 /// key has been read once.
-final class KeyFilter: Sendable {
+package final class KeyFilter: Sendable {
     private final class Words: @unchecked Sendable {
         // `@unchecked Sendable`: the words are atomics, and the pointer is set once.
         let base: UnsafeMutablePointer<Atomic<UInt64>>
@@ -55,21 +55,21 @@ final class KeyFilter: Sendable {
     private let wordCount: Int
 
     /// - Parameter bytes: the filter's size; at least 64 bytes are used.
-    init(bytes: Int) {
+    package init(bytes: Int) {
         wordCount = max(8, bytes / 8)
         state = Mutex(State(words: Words(count: wordCount)))
     }
 
-    var bytes: Int { wordCount * 8 }
+    package var bytes: Int { wordCount * 8 }
 
     /// Returns whether something may be stored under a key with this hash. `false` is certain.
-    func mayContain(_ hash: Int64) -> Bool {
+    package func mayContain(_ hash: Int64) -> Bool {
         let words = state.withLock { $0.isWhole ? $0.words : nil }
         return words?.mayContain(UInt64(bitPattern: hash)) ?? true
     }
 
     /// Adds a key, before the commit that makes it visible.
-    func insert(_ hash: Int64) {
+    package func insert(_ hash: Int64) {
         let hash = UInt64(bitPattern: hash)
         state.withLock { state in
             state.inserted += 1
@@ -81,7 +81,7 @@ final class KeyFilter: Sendable {
     /// Records that a key may no longer exist.
     ///
     /// - Returns: whether enough keys have been removed that the filter should be rebuilt.
-    func noteRemoval() -> Bool {
+    package func noteRemoval() -> Bool {
         state.withLock { state in
             state.removed += 1
             return state.isWhole && state.next == nil && state.removed > max(1024, wordCount)
@@ -90,7 +90,7 @@ final class KeyFilter: Sendable {
 
     /// Begins a build or rebuild. The caller then adds every stored key with ``add(_:)``, and calls
     /// ``endBuilding()``.
-    func beginBuilding() {
+    package func beginBuilding() {
         state.withLock { state in
             // During the first build, the filter returns "maybe" for everything.
             if state.isWhole { state.next = Words(count: wordCount) }
@@ -99,13 +99,13 @@ final class KeyFilter: Sendable {
     }
 
     /// Adds keys that are stored.
-    func add(_ hashes: some Sequence<Int64>) {
+    package func add(_ hashes: [Int64]) {
         let words = state.withLock { $0.next ?? $0.words }
         for hash in hashes { words.insert(UInt64(bitPattern: hash)) }
     }
 
     /// Ends a build, after all stored keys were added.
-    func endBuilding() {
+    package func endBuilding() {
         state.withLock { state in
             if let next = state.next { state.words = next }
             state.next = nil
@@ -114,10 +114,10 @@ final class KeyFilter: Sendable {
     }
 
     /// Ends a build because reading the stored keys failed. A later build starts again.
-    func abandonBuilding() {
+    package func abandonBuilding() {
         state.withLock { $0.next = nil }
     }
 
     /// Whether the filter can return anything other than "maybe".
-    var isWhole: Bool { state.withLock { $0.isWhole } }
+    package var isWhole: Bool { state.withLock { $0.isWhole } }
 }

@@ -7,35 +7,34 @@ import LibC
 /// A new file with that name is a different file to the kernel, but the folder stays the same.
 /// Older versions lock only the file. The kernel releases both locks when the process ends for any
 /// reason. The file's content is only used in messages.
-final class FolderLock: Sendable {
+package final class FolderLock: Sendable {
     private let handle: FileHandle
     private let folder: FileHandle
 
-    /// - Throws: ``StoreError`` with `inUse`, which names the process that has the lock, or
-    ///   `unwritable`.
-    init(path: String, folder: String) throws {
-        do {
-            self.folder = try FileHandle(path: folder, flags: O_RDONLY | O_DIRECTORY)
-            handle = try FileHandle(path: path, flags: O_RDWR | O_CREAT | O_NOFOLLOW)
-        } catch let failure as SystemFailure {
-            throw failure.storeError
-        }
-        let inUse = StoreError(
-            code: .inUse,
-            message: "The store '\(folder)' is open for writing in \(Self.holder(in: handle)). "
-                + "Only one process can write at a time. Stop that process, or open the store read-only."
-        )
+    /// A process has the folder open for writing.
+    package struct InUse: Error {
+        package let folder: String
+        /// The process, in words.
+        package let holder: String
+    }
+
+    /// - Throws: ``InUse`` or ``SystemFailure``.
+    package init(path: String, folder: String) throws {
+        self.folder = try FileHandle(path: folder, flags: O_RDONLY | O_DIRECTORY)
+        handle = try FileHandle(path: path, flags: O_RDWR | O_CREAT | O_NOFOLLOW)
+        let inUse = InUse(folder: folder, holder: Self.holder(in: handle))
         if flock(self.folder.descriptor, LOCK_EX | LOCK_NB) != 0 {
             // Some file systems (NFS) cannot lock folders. Then the file's lock is the only one.
             if errno == EWOULDBLOCK { throw inUse }
         }
         guard flock(handle.descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            throw errno == EWOULDBLOCK ? inUse : SystemFailure("lock", path).storeError
+            let failure = SystemFailure("lock", path)
+            throw failure.number == EWOULDBLOCK ? inUse : failure
         }
         do {
             try Self.write("\(getpid()) \(Self.processName)\n", to: handle)
-        } catch let failure as SystemFailure where failure.storeError.code != .full {
-            throw failure.storeError
+        } catch let failure as SystemFailure where !failure.isFullDisk {
+            throw failure
         } catch {
             // The locks hold; only the name for other processes' messages is missing.
         }
@@ -51,7 +50,7 @@ final class FolderLock: Sendable {
     /// Releases the locks.
     ///
     /// The file stays, because otherwise two processes could lock two files with the same name.
-    func release() {
+    package func release() {
         try? Self.write("0\n", to: handle)
         flock(handle.descriptor, LOCK_UN)
         flock(folder.descriptor, LOCK_UN)
@@ -59,7 +58,7 @@ final class FolderLock: Sendable {
 
     /// Returns whether a process has the folder open for writing, according to the lock file. Takes
     /// no lock.
-    static func isHeld(path: String) -> Bool {
+    package static func isHeld(path: String) -> Bool {
         guard let handle = try? FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW),
             let bytes = try? handle.read(count: 32, at: 0),
             let word = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace).first,

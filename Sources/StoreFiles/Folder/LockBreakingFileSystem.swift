@@ -5,7 +5,7 @@ import LibC
 /// SQLite's write-ahead log needs both, and `flock` ensures that there is only one writer. On these
 /// file systems, they depend on the server, on mount options, or on other machines that mount the
 /// folder.
-enum LockBreakingFileSystem: String, Sendable {
+package enum LockBreakingFileSystem: String, Sendable {
     case nfs = "NFS"
     case smb = "SMB"
     case plan9 = "9p"
@@ -55,7 +55,7 @@ enum LockBreakingFileSystem: String, Sendable {
 
     /// Returns the kind of a folder's file system; `nil` if its locks are not known to break, or if
     /// the file system cannot be determined.
-    static func probe(_ path: String) -> LockBreakingFileSystem? {
+    package static func probe(_ path: String) -> LockBreakingFileSystem? {
         #if canImport(Darwin)
             var status = statfs()
             guard statfs(path, &status) == 0 else { return nil }

@@ -1,10 +1,16 @@
 import Synchronization
 
 /// A committed invalidation, in the form that entries in memory are checked against.
-struct CommittedInvalidation: Sendable {
-    var number: Int64
-    var scope: LogScope
-    var hash: Int64
+package struct CommittedInvalidation: Sendable {
+    package var number: Int64
+    package var scope: LogScope
+    package var hash: Int64
+
+    package init(number: Int64, scope: LogScope, hash: Int64) {
+        self.number = number
+        self.scope = scope
+        self.hash = hash
+    }
 }
 
 /// The last invalidation of each scope. An invalidation does not search the memory tier. Instead,
@@ -12,7 +18,7 @@ struct CommittedInvalidation: Sendable {
 ///
 /// A check looks up the scopes of one entry, so it costs the same after one invalidation as after
 /// thousands.
-final class KnownInvalidations: Sendable {
+package final class KnownInvalidations: Sendable {
     private struct Key: Hashable {
         var scope: LogScope
         var hash: Int64
@@ -35,12 +41,12 @@ final class KnownInvalidations: Sendable {
     private let state: Mutex<State>
 
     /// - Parameter last: the number of the last invalidation so far.
-    init(last: Int64) {
+    package init(last: Int64) {
         state = Mutex(State(lowWaterMark: last))
     }
 
     /// Adds committed invalidations, before their numbers are published.
-    func append(_ invalidations: [CommittedInvalidation]) {
+    package func append(_ invalidations: [CommittedInvalidation]) {
         state.withLock { state in
             for invalidation in invalidations {
                 switch invalidation.scope {
@@ -68,7 +74,7 @@ final class KnownInvalidations: Sendable {
     ///
     /// - Parameter wide: computed only for invalidations by prefix and principal. With `nil`, any
     ///   such invalidation may affect the entry.
-    func concerns(
+    package func concerns(
         _ subject: InvalidationSubject,
         after number: Int64,
         wide: @autoclosure () -> WideHashes? = nil
@@ -93,15 +99,26 @@ final class KnownInvalidations: Sendable {
 }
 
 /// The hashes by which most invalidations are matched to a response.
-struct InvalidationSubject: Sendable {
-    var keyHash: Int64
-    var targetHash: Int64
-    var tagHashes: [Int64] = []
+package struct InvalidationSubject: Sendable {
+    package var keyHash: Int64
+    package var targetHash: Int64
+    package var tagHashes: [Int64] = []
+
+    package init(keyHash: Int64, targetHash: Int64, tagHashes: [Int64] = []) {
+        self.keyHash = keyHash
+        self.targetHash = targetHash
+        self.tagHashes = tagHashes
+    }
 }
 
 /// The hashes by which the rarer invalidations are matched to a response.
-struct WideHashes: Sendable {
-    var origin: Int64
+package struct WideHashes: Sendable {
+    package var origin: Int64
     /// The hash of the principal; `nil` if the response does not belong to a named principal.
-    var owner: Int64?
+    package var owner: Int64?
+
+    package init(origin: Int64, owner: Int64? = nil) {
+        self.origin = origin
+        self.owner = owner
+    }
 }

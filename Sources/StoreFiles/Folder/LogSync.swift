@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// This uses its own descriptor. SQLite's locks are on other files, so closing this descriptor
 /// releases none of them.
-final class LogSync: Sendable {
+package final class LogSync: Sendable {
     private struct State {
         var file: FileHandle?
         var hasFailed = false
@@ -16,13 +16,13 @@ final class LogSync: Sendable {
     private let state = Mutex(State())
 
     /// - Parameter path: the log's path.
-    init(path: String) { self.path = path }
+    package init(path: String) { self.path = path }
 
     /// Syncs the log.
     ///
     /// - Returns: `false` if a sync has failed since the last call to ``recover()``. The kernel may
     ///   have dropped data that it could not write, and may not report that again.
-    func synchronize() throws -> Bool {
+    package func synchronize() throws -> Bool {
         try state.withLock { state in
             if state.hasFailed { return false }
             do {
@@ -45,5 +45,5 @@ final class LogSync: Sendable {
     }
 
     /// Records that the log's content has become durable in another way.
-    func recover() { state.withLock { $0.hasFailed = false } }
+    package func recover() { state.withLock { $0.hasFailed = false } }
 }

@@ -7,7 +7,7 @@ import Synchronization
 /// A checkpoint first syncs the log, and writers wait for that sync: for up to 32 MiB, or only for
 /// the part that is not yet on disk. This is only a hint, and nothing relies on it: durability
 /// depends only on syncs. Only Linux has a system call for it; elsewhere, nothing happens.
-final class LogWriteback: Sendable {
+package final class LogWriteback: Sendable {
     /// The number of bytes between two hints.
     private static let step: Int64 = 1 << 20
 
@@ -19,10 +19,10 @@ final class LogWriteback: Sendable {
     private let thread = DispatchQueue(label: "holdfast.store.writeback", qos: .utility)
 
     /// - Parameter path: the log's path.
-    init(path: String) { self.path = path }
+    package init(path: String) { self.path = path }
 
     /// Records that bytes were added to the log, and sends a hint if one is due.
-    func note(_ bytes: Int64) {
+    package func note(_ bytes: Int64) {
         #if os(Linux)
             guard pending.add(bytes, ordering: .relaxed).newValue >= Self.step, Self.begin != nil,
                 !isBusy.exchange(true, ordering: .acquiring)

@@ -24,7 +24,7 @@ package enum ObjectHeadCodec {
     }
 
     /// Encodes the part of a head that does not depend on its row.
-    static func content(of head: ObjectHead) -> [UInt8] {
+    package static func content(of head: ObjectHead) -> [UInt8] {
         var writer = ByteWriter(reservingCapacity: 64)
         writer.write(version)
         writer.write(HeadBinding.Kind.object.rawValue)

@@ -2,7 +2,7 @@ import Synchronization
 
 /// Space for bodies on disk that have no entry yet. They cannot be evicted, so they get a limited
 /// share of the budget.
-final class SpaceReservation: Sendable {
+package final class SpaceReservation: Sendable {
     private struct State {
         var reserved: Int64 = 0
         var waiters: [(bytes: Int64, continuation: CheckedContinuation<Void, Never>)] = []
@@ -11,12 +11,12 @@ final class SpaceReservation: Sendable {
     private let limit: Int64
     private let state = Mutex(State())
 
-    init(limit: Int64) {
+    package init(limit: Int64) {
         self.limit = limit
     }
 
     /// Reserves space if it is available.
-    func reserve(_ bytes: Int64) -> Bool {
+    package func reserve(_ bytes: Int64) -> Bool {
         // A body that needs no space does not wait for others.
         if bytes == 0 { return true }
         return state.withLock { state in
@@ -28,7 +28,7 @@ final class SpaceReservation: Sendable {
 
     /// Waits in line until space is available, and reserves it. Waiting callers hold no space, so
     /// they do not block each other.
-    func reserveInTurn(_ bytes: Int64) async {
+    package func reserveInTurn(_ bytes: Int64) async {
         if bytes == 0 { return }
         await withCheckedContinuation { continuation in
             let isReserved = state.withLock { state in
@@ -44,7 +44,7 @@ final class SpaceReservation: Sendable {
     }
 
     /// Releases space.
-    func release(_ bytes: Int64) {
+    package func release(_ bytes: Int64) {
         if bytes == 0 { return }
         let admitted = state.withLock { state in
             state.reserved -= bytes

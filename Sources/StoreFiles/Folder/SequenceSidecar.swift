@@ -43,7 +43,7 @@ package final class SequenceSidecar: Sendable {
     }
 
     /// Returns the number on disk; `nil` if neither slot is intact.
-    func read() throws -> Int64? {
+    package func read() throws -> Int64? {
         let first = Self.decode(try handle.read(count: Self.slotLength, at: 0))
         let second = Self.decode(try handle.read(count: Self.slotLength, at: Self.slotDistance))
         state.withLock { $0.newest = (second ?? -1) > (first ?? -1) ? 1 : 0 }

@@ -1,5 +1,5 @@
-import HTTPCache
-import HTTPCacheSemantics
+package import HTTPCache
+package import HTTPCacheSemantics
 import Synchronization
 
 /// Invalidations that are in effect but not in the database, because it cannot be written or its
@@ -9,23 +9,30 @@ import Synchronization
 /// writer writes them before anything else. In a store that is open only for reading, they hold
 /// until the store is closed. After a crash, the sidecar shows that invalidations are missing from
 /// the database.
-final class UnwrittenInvalidations: Sendable {
-    struct Record: Sendable {
-        var scope: InvalidationScope
-        var effect: InvalidationEffect
+package final class UnwrittenInvalidations: Sendable {
+    package struct Record: Sendable {
+        package var scope: InvalidationScope
+        package var effect: InvalidationEffect
         /// The hash of a tag; `nil` for other scopes.
-        var tagHash: Int64?
+        package var tagHash: Int64?
         /// The number under which it is published, and later written.
-        var number: Int64
-        var instant: Timestamp
+        package var number: Int64
+        package var instant: Timestamp
         /// Whether other nodes must be notified.
-        var isOwn = true
+        package var isOwn = true
+
+        package init(scope: InvalidationScope, effect: InvalidationEffect, number: Int64, instant: Timestamp) {
+            self.scope = scope
+            self.effect = effect
+            self.number = number
+            self.instant = instant
+        }
     }
 
     /// The invalidations at one moment. Take the snapshot before reading an entry. Otherwise, an
     /// invalidation may be written in between, and would be missing both in the entry and in the
     /// snapshot.
-    struct Snapshot: Sendable {
+    package struct Snapshot: Sendable {
         /// Invalidations of one key or target, which are found without a search.
         fileprivate(set) var narrow: [InvalidationScope: Record] = [:]
         fileprivate(set) var broad: [InvalidationScope: Record] = [:]
@@ -33,12 +40,12 @@ final class UnwrittenInvalidations: Sendable {
         var isEmpty: Bool { narrow.isEmpty && broad.isEmpty }
 
         /// All invalidations, in the order in which they took effect.
-        var inOrder: [Record] { (Array(narrow.values) + Array(broad.values)).sorted { $0.number < $1.number } }
+        package var inOrder: [Record] { (Array(narrow.values) + Array(broad.values)).sorted { $0.number < $1.number } }
 
         /// Returns the responses that remain after these invalidations, with their marks.
         ///
         /// - Parameter tags: returns the hashes of a response's tags.
-        func apply(
+        package func apply(
             to responses: [StoredResponse],
             key: CacheKey,
             tags: (StoredResponse) throws -> [Int64]
@@ -72,12 +79,14 @@ final class UnwrittenInvalidations: Sendable {
     /// The number of invalidations. While it is 0, lookups neither take the lock nor read tags.
     private let count = Atomic(0)
 
-    var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
+    package init() {}
 
-    var snapshot: Snapshot? { isEmpty ? nil : state.withLock { $0 } }
+    package var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
+
+    package var snapshot: Snapshot? { isEmpty ? nil : state.withLock { $0 } }
 
     /// Returns whether there is an unwritten invalidation of the scope.
-    func contains(_ scope: InvalidationScope) -> Bool {
+    package func contains(_ scope: InvalidationScope) -> Bool {
         guard let snapshot else { return false }
         return snapshot.narrow[scope] != nil || snapshot.broad[scope] != nil
     }
@@ -88,7 +97,7 @@ final class UnwrittenInvalidations: Sendable {
     /// - Returns: `false` if there are too many removals. If there are too many marks, they are
     ///   merged into one invalidation that marks every entry; removals cannot be merged, because
     ///   they would remove other responses.
-    func add(_ record: Record) -> Bool {
+    package func add(_ record: Record) -> Bool {
         state.withLock { state in
             defer { count.store(state.narrow.count + state.broad.count, ordering: .releasing) }
             switch record.scope {
@@ -111,7 +120,7 @@ final class UnwrittenInvalidations: Sendable {
 
     /// Removes invalidations that were written, unless their scope was invalidated again in the
     /// meantime.
-    func remove(_ written: [Record]) {
+    package func remove(_ written: [Record]) {
         state.withLock { state in
             for record in written {
                 if state.narrow[record.scope]?.number == record.number { state.narrow[record.scope] = nil }
