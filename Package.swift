@@ -213,11 +213,17 @@ let package = Package(
             ],
             resources: [.embedInCode("Page/Assets")]
         ),
+        // Parameters, content and JSON as values, and the errors of the request layer.
+        .target(
+            name: "HoldfastContent",
+            dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, crypto]
+        ),
         .target(
             name: "Holdfast",
             dependencies: [
                 "LibC", "CZlib", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore",
-                "HTTPClientTransport", "HoldfastConfiguration", httpTypes, nioCore, nioPosix, crypto, logging,
+                "HTTPClientTransport", "HoldfastConfiguration", "HoldfastContent", httpTypes, nioCore, nioPosix, crypto,
+                logging,
             ]
         ),
 
@@ -390,7 +396,8 @@ let package = Package(
         .testTarget(
             name: "HoldfastTests",
             dependencies: [
-                "CZlib", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "Holdfast", "HoldfastTesting",
+                "CZlib", "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HoldfastContent", "Holdfast",
+                "HoldfastTesting",
                 "TestSupport", "SampleOrigin", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, crypto, logging,
             ]
         ),

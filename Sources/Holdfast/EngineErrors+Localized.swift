@@ -2,6 +2,7 @@ public import HTTPCache
 import HTTPCacheOperations
 public import HTTPCacheSemantics
 public import HoldfastConfiguration
+import HoldfastContent
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials

@@ -5,6 +5,7 @@
 @_exported public import HTTPClientTransport
 @_exported public import HTTPTypes
 @_exported public import HoldfastConfiguration
+@_exported public import HoldfastContent
 @_exported public import Logging
 @_exported public import OfflineStore
 

@@ -3,6 +3,7 @@ import NIOCore
 import Testing
 
 @testable import Holdfast
+@testable import HoldfastContent
 
 /// Searches for bytes in content that arrives in chunks.
 @Suite(.timeLimit(.minutes(20))) struct ContentSearchTests {

@@ -8,6 +8,7 @@ import SampleOrigin
 import Testing
 
 @testable import Holdfast
+@testable import HoldfastContent
 
 /// Files as content and as parts of it: they are read while they are sent, and their length is
 /// announced.

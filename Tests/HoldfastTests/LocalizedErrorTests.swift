@@ -16,8 +16,8 @@ import Testing
 
     @Test func eachCodeHasAReasonAndANextStep() throws {
         let names =
-            try Self.codes(in: "Holdfast/HoldfastError.swift")
-            + Self.codes(in: "Holdfast/GraphQL/HoldfastError+GraphQL.swift")
+            try Self.codes(in: "HoldfastContent/HoldfastError.swift")
+            + Self.codes(in: "HoldfastContent/GraphQL/HoldfastError+GraphQL.swift")
         #expect(names.count >= 26)
         for name in names {
             let error = HoldfastError(code: HoldfastError.Code(name), message: "Message.")

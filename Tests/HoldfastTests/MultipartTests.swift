@@ -5,6 +5,7 @@ import NIOCore
 import Testing
 
 @testable import Holdfast
+@testable import HoldfastContent
 
 /// Fields and files in one content. RFC 7578, RFC 2046 §5.1
 @Suite(.timeLimit(.minutes(20))) struct MultipartTests {

@@ -56,11 +56,15 @@ let requestLayer: [Target] = [
         ]
     ),
     .target(
+        name: "HoldfastContent",
+        dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, crypto]
+    ),
+    .target(
         name: "Holdfast",
         dependencies: [
             "LibC", "CZlib", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore",
-            "HTTPClientTransport",
-            "HoldfastConfiguration", httpTypes, nioCore, nioPosix, crypto, logging,
+            "HTTPClientTransport", "HoldfastConfiguration", "HoldfastContent", httpTypes, nioCore, nioPosix, crypto,
+            logging,
         ]
     ),
     .target(
@@ -78,8 +82,9 @@ let requestLayer: [Target] = [
     .testTarget(
         name: "HoldfastTests",
         dependencies: [
-            "Holdfast", "HoldfastConfiguration", "HoldfastTesting", "TestSupport", "HTTPCacheSemantics", "HTTPCache",
-            "HTTPCacheOperations", "SampleOrigin", "CZlib", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, crypto,
+            "HoldfastContent", "Holdfast", "HoldfastConfiguration", "HoldfastTesting", "TestSupport",
+            "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "SampleOrigin", "CZlib", asyncHTTPClient,
+            httpTypes, nioCore, nioHTTP1, crypto,
             logging,
         ]
     ),

@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 public import HTTPTypes
+import HoldfastContent
 
 extension Authenticator {
     /// Configures how and where tokens are sent, and when they are replaced.

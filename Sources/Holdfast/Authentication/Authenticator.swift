@@ -1,6 +1,7 @@
 public import HTTPCache
 import HTTPCacheSemantics
 public import HTTPTypes
+import HoldfastContent
 import OfflineStore
 import Synchronization
 
@@ -32,7 +33,7 @@ import Synchronization
 /// - **Only your origins**: a token is sent only to ``Configuration/origins``, and never appears in
 ///   a log, error or description. A request that already has the field is not changed.
 ///
-/// It throws ``HoldfastError`` with one of these codes:
+/// It throws `HoldfastError` with one of these codes:
 /// - `loginRequired` if the source can provide no more tokens, or after ``signOut()``
 /// - `originUnreachable` if the source was unreachable or timed out
 /// - `overloaded` if the source could not send its request, because too many were in flight
@@ -90,7 +91,7 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
     ///     the source at the same time.
     ///   - onLoginRequired: called when the source can provide no more tokens. See
     ///   ``signIn(_:as:)``.
-    /// - Throws: ``HoldfastError`` with code `invalidURL` if an origin is invalid.
+    /// - Throws: `HoldfastError` with code `invalidURL` if an origin is invalid.
     public init(
         _ source: any TokenSource,
         token: AccessToken? = nil,
@@ -161,7 +162,7 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
     /// signed in, it removes the responses of the last principal.
     ///
     /// - Parameter isErasing: with `false`, the same as ``signOut()``.
-    /// - Throws: ``HoldfastError`` with code `noClient` if no open client has this authenticator as
+    /// - Throws: `HoldfastError` with code `noClient` if no open client has this authenticator as
     ///   a plugin; `StoreError` if a store cannot remove: `readOnly`, `closed`, `full`, `io`,
     ///   `busy`.
     public func signOut(erasing isErasing: Bool) async throws {
@@ -187,7 +188,7 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
     /// Returns a token for requests outside the client. The token is valid as far as the
     /// authenticator knows.
     ///
-    /// - Throws: ``HoldfastError``, or `CancellationError` if the calling task is canceled.
+    /// - Throws: `HoldfastError`, or `CancellationError` if the calling task is canceled.
     public func token() async throws -> AccessToken { try await session().token }
 
     private func session() async throws -> Session {

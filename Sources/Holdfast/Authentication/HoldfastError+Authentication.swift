@@ -1,4 +1,5 @@
 import HTTPCache
+import HoldfastContent
 
 /// A token source did not respond in time.
 struct SourceTimeout: Error {}

@@ -1,3 +1,5 @@
+import HoldfastContent
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else
@@ -32,7 +34,7 @@ public protocol TokenSource: Sendable {
     ///
     /// - Parameter old: the token that is expiring or was rejected; `nil` if there was none.
     /// - Throws: ``LoginRequired`` if no token can be obtained without the user. After any other
-    ///   error, the source is called again later. If a ``HoldfastError``, `ExchangeError` or
+    ///   error, the source is called again later. If a `HoldfastError`, `ExchangeError` or
     ///   `TransportError` reports an unreachable network, stored responses may be used. Callers see
     ///   the source's error as the cause of their own error, so it should not contain tokens.
     func token(replacing old: AccessToken?) async throws -> AccessToken

@@ -1,4 +1,5 @@
 import HTTPCacheSemantics
+import HoldfastContent
 
 /// The state of an ``Authenticator``. It receives events and returns decisions.
 ///

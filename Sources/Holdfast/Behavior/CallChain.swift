@@ -54,7 +54,7 @@ public struct CallChain<Value: Sendable>: Sendable {
     /// Returns the last call's value. Each call uses its endpoint's strategy; the first failure
     /// ends the chain.
     ///
-    /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is canceled; any error
+    /// - Throws: `HoldfastError`; `CancellationError` if the calling task is canceled; any error
     ///   of the closures.
     public func fetch() async throws -> Emission<Value> { try await runOnce(client ?? CachingClient.current) }
 

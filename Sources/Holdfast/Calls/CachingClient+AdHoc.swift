@@ -1,4 +1,5 @@
 public import HTTPTypes
+public import HoldfastContent
 
 /// Requests without an endpoint type: a URL, and the type that its response decodes to.
 ///
@@ -12,7 +13,7 @@ extension CachingClient {
     /// let feed = try await client.get("https://api.example.com/feed", as: Feed.self).value
     /// ```
     ///
-    /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is canceled.
+    /// - Throws: `HoldfastError`; `CancellationError` if the calling task is canceled.
     public func get<Value: Decodable & Sendable>(
         _ url: String,
         as type: Value.Type,
@@ -56,14 +57,14 @@ extension CachingClient {
     }
 
     /// Sends a value as JSON in a POST request. It is a mutation: it is never served from the
-    /// store, and a ``RetryPolicy`` retries it only after ``HoldfastError/Code/overloaded``.
+    /// store, and a ``RetryPolicy`` retries it only after `HoldfastError.Code.overloaded`.
     ///
     /// ```swift
     /// let moment = try await client.post("https://a.example/moments", draft, as: Moment.self)
     /// ```
     ///
     /// - Parameter type: the type that the response decodes to. By default, its content is ignored.
-    /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is canceled.
+    /// - Throws: `HoldfastError`; `CancellationError` if the calling task is canceled.
     @discardableResult
     public func post<Value: Decodable & Sendable>(
         _ url: String,

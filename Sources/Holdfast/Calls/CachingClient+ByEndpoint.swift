@@ -12,7 +12,7 @@ extension CachingClient {
     /// is forbidden, or if the value cannot be read as this type. The same as
     /// ``fetch(_:_:)-(_,StoredOnlyStrategy)``.
     ///
-    /// - Throws: ``HoldfastError`` if the endpoint does not make a valid request, if a plugin
+    /// - Throws: `HoldfastError` if the endpoint does not make a valid request, if a plugin
     ///   fails, or if the client is closed; `CancellationError` if the calling task is canceled.
     public func stored<E: Endpoint>(_ endpoint: E) async throws -> Emission<E.Response>? {
         try await call(endpoint).fetch(.storedOnly)
@@ -39,7 +39,7 @@ extension CachingClient {
     /// A request with a principal has two keys: the principal's own key, and the common key for
     /// responses that every principal may use. All variants (`Vary`) share a key. A redirect and
     /// the response that it leads to have different keys; this function returns the redirect's key.
-    /// - Throws: ``HoldfastError`` if the endpoint does not make a valid request or a plugin fails;
+    /// - Throws: `HoldfastError` if the endpoint does not make a valid request or a plugin fails;
     ///   `StoreError` if the store cannot be read.
     public func key(of endpoint: some Endpoint) async throws -> CacheKey? {
         let keys = lookupKeys(of: try await prepareLookup(call(endpoint)).request)
@@ -65,7 +65,7 @@ extension CachingClient {
     /// that case, the change takes effect immediately, but may not survive the end of the process.
     /// A response that is being fetched at the time is not stored. Streams that follow the store
     /// are notified (``CallOptions/followsStore``).
-    /// - Throws: ``HoldfastError`` if the endpoint does not make a valid request or a plugin fails;
+    /// - Throws: `HoldfastError` if the endpoint does not make a valid request or a plugin fails;
     ///   `StoreError` if the store cannot be written.
     public func invalidate(_ endpoint: some Endpoint) async throws {
         let prepared = try await prepareLookup(call(endpoint))
@@ -89,7 +89,7 @@ extension CachingClient {
     /// The change is durable when the function returns, unless the disk is full or read-only. In
     /// that case, the change takes effect immediately, but may not survive the end of the process.
     /// A response that is being fetched at the time is not stored.
-    /// - Throws: ``HoldfastError`` if the endpoint does not make a valid request or a plugin fails;
+    /// - Throws: `HoldfastError` if the endpoint does not make a valid request or a plugin fails;
     ///   `StoreError` if the store cannot be written.
     public func remove(_ endpoint: some Endpoint) async throws {
         let prepared = try await prepareLookup(call(endpoint))

@@ -1,4 +1,5 @@
 import HTTPCache
+import HoldfastContent
 import OfflineStore
 
 extension CachingClient {
@@ -11,7 +12,7 @@ extension CachingClient {
     /// - Parameters:
     ///   - target: the name of the call in the error.
     ///   - executor: where the task runs.
-    /// - Throws: the error of `body`; ``HoldfastError`` with code `closed` if the client is closed
+    /// - Throws: the error of `body`; `HoldfastError` with code `closed` if the client is closed
     ///   while the call runs.
     func untilClosed<Result: Sendable>(
         _ target: @autoclosure () -> String,

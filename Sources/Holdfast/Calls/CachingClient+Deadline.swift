@@ -1,7 +1,9 @@
+import HoldfastContent
+
 extension CachingClient {
     /// Runs `body` with a time limit. Cancels it when the limit has passed.
     ///
-    /// - Throws: ``HoldfastError`` with code `timeout`, or the error of `body`.
+    /// - Throws: `HoldfastError` with code `timeout`, or the error of `body`.
     func within<Value: Sendable, Result: Sendable>(
         _ limit: Duration?,
         of call: Call<Value>,

@@ -1,4 +1,5 @@
 import HTTPCache
+import HoldfastContent
 
 extension CachingClient {
     /// Returns a value by a strategy. Falls back to the store even if the network's response broke

@@ -2,7 +2,7 @@ extension CachingClient {
     /// Fetches one value, with a strategy that always produces one.
     ///
     /// - Parameter strategy: the endpoint's own by default.
-    /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is canceled.
+    /// - Throws: `HoldfastError`; `CancellationError` if the calling task is canceled.
     public func fetch<E: Endpoint>(
         _ endpoint: E,
         _ strategy: SingleValueStrategy? = nil
@@ -12,7 +12,7 @@ extension CachingClient {
 
     /// Fetches one value as an explicit type, with a strategy that always produces one.
     ///
-    /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is canceled.
+    /// - Throws: `HoldfastError`; `CancellationError` if the calling task is canceled.
     public func fetch<Value: Decodable & Sendable>(
         _ endpoint: some Endpoint,
         as type: Value.Type,
@@ -24,7 +24,7 @@ extension CachingClient {
     /// Returns the stored value, however stale. Returns `nil` if no value is stored, if stale use
     /// is forbidden, or if the value cannot be read as this type.
     ///
-    /// - Throws: ``HoldfastError`` if the endpoint does not make a valid request, if a plugin
+    /// - Throws: `HoldfastError` if the endpoint does not make a valid request, if a plugin
     ///   fails, or if the client is closed; `CancellationError` if the calling task is canceled.
     public func fetch<E: Endpoint>(
         _ endpoint: E,

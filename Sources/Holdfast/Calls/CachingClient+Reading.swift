@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPTypes
+import HoldfastContent
 
 extension CachingClient {
     /// Reads a response. If it cannot be read, tries again, registers the call's persisted query,

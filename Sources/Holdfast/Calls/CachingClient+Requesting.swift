@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPTypes
+import HoldfastContent
 
 extension CachingClient {
     /// Returns a call's request with a check that runs before its response is stored.
@@ -82,7 +83,7 @@ extension CachingClient {
         return try await prepared.reading.read(try await follow(request, call, prepared), call.interpret, judgement)
     }
 
-    /// Converts the engine's errors to ``HoldfastError``.
+    /// Converts the engine's errors to `HoldfastError`.
     func convertErrors<Result>(_ prepared: PreparedCall, _ body: () async throws -> Result) async throws -> Result {
         do {
             return try await body()

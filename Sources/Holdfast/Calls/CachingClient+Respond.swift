@@ -5,7 +5,7 @@ extension CachingClient {
     /// Responds to a request without decoding. Returns the raw response as a stream. Plugins do not
     /// run, redirects are not followed, and nothing is retried.
     ///
-    /// - Throws: `ExchangeError`; ``HoldfastError`` with code `closed` if the client is closed;
+    /// - Throws: `ExchangeError`; `HoldfastError` with code `closed` if the client is closed;
     ///   `CancellationError` if the calling task is canceled. If the client is closed before the
     ///   content is read, the stream throws `closed`.
     public func respond(to request: CacheRequest) async throws -> CacheResponse {

@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPTypes
+import HoldfastContent
 
 extension CachingClient {
     /// Returns the stored value; `nil` if no stored response can be used as this type.

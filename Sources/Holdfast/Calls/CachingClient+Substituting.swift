@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheSemantics
+import HoldfastContent
 import NIOCore
 
 extension CachingClient {
@@ -75,7 +76,7 @@ extension ContentReading {
 }
 
 extension HoldfastError {
-    /// Returns a plugin's ``HoldfastError`` instead of this failure, or this failure with any other
+    /// Returns a plugin's `HoldfastError` instead of this failure, or this failure with any other
     /// error as its cause.
     fileprivate func replaced(by error: any Error) -> HoldfastError {
         if let error = error as? HoldfastError { return error }

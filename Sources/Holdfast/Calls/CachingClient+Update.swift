@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+public import HoldfastContent
 import NIOCore
 import OfflineStore
 
@@ -50,7 +51,7 @@ extension CachingClient {
     ///   value changes at the same time. If the result equals the stored value, nothing is written.
     /// - Returns: the stored value, and a way to undo the change. If no stored response can be used
     ///   as this type, the value is `nil` and nothing is changed.
-    /// - Throws: any error of `change`; ``HoldfastError`` if the endpoint does not make a valid
+    /// - Throws: any error of `change`; `HoldfastError` if the endpoint does not make a valid
     ///   request or a plugin fails, or with code `encodingFailed` if the value could not be encoded
     ///   or the decoder could not read it; `StoreError` if the store cannot be written, or with
     ///   code `tooLarge` if the content is too long; `CancellationError`. If it throws, the stored

@@ -1,3 +1,5 @@
+import HoldfastContent
+
 extension Call {
     /// Returns the emissions of this call. The request starts when the stream is iterated or
     /// subscribed to.
@@ -49,7 +51,7 @@ extension Call {
     /// `GetFeed().on(client).fetch()` is the same as `client.fetch(GetFeed())`.
     ///
     /// - Parameter strategy: the endpoint's own by default.
-    /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is canceled.
+    /// - Throws: `HoldfastError`; `CancellationError` if the calling task is canceled.
     public func fetch(_ strategy: SingleValueStrategy? = nil) async throws -> Emission<Value> {
         try await resolvedClient().deliver(cache, strategy ?? endpoint.strategy).emission
     }
@@ -57,7 +59,7 @@ extension Call {
     /// Returns the stored value, however stale, with or without ``cache``. Returns `nil` if no
     /// value is stored, if stale use is forbidden, or if the value cannot be read as this type.
     ///
-    /// - Throws: ``HoldfastError`` if the endpoint does not make a valid request, if a plugin
+    /// - Throws: `HoldfastError` if the endpoint does not make a valid request, if a plugin
     ///   fails, or if the client is closed; `CancellationError` if the calling task is canceled.
     public func fetch(_ strategy: StoredOnlyStrategy) async throws -> Emission<Value>? {
         let client = try resolvedClient()

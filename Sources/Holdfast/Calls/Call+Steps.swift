@@ -1,3 +1,5 @@
+public import HoldfastContent
+
 extension Call {
     /// Returns the call with a client to run on, instead of ``CachingClient/current``.
     public func on(_ client: CachingClient) -> Call {
@@ -30,7 +32,7 @@ extension Call {
     ///
     /// Validations run in order, before the content is decoded.
     /// - Parameter check: throws if the content is invalid. Its error ends the call. Any error
-    ///   other than ``HoldfastError`` is wrapped in one with code `dataFormat`.
+    ///   other than `HoldfastError` is wrapped in one with code `dataFormat`.
     public func validate(_ check: @escaping @Sendable (ResponseContent) throws -> Void) -> Call {
         with { $0.checks.append(check) }
     }

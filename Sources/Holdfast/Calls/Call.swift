@@ -1,4 +1,5 @@
 import HTTPCache
+public import HoldfastContent
 
 /// A request that has not started: an endpoint, and the steps that turn its response into a value.
 ///

@@ -1,3 +1,5 @@
+public import HoldfastContent
+
 /// Options of a single call. An option that is `nil` uses the endpoint's setting or, if that is
 /// missing too, the client's.
 public struct CallOptions: Sendable {

@@ -1,4 +1,5 @@
 import HTTPCache
+import HoldfastContent
 
 /// One run of a call that may emit several values: the stored value, the network's value, and then
 /// each value that is stored later.

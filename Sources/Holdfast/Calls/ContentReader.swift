@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPTypes
+import HoldfastContent
 import NIOCore
 
 #if canImport(FoundationEssentials)
@@ -82,7 +83,7 @@ final class ContentReader {
     /// Rejects content that reports a failure that its value does not show: content whose type is
     /// an envelope, or bytes in the client's envelope.
     ///
-    /// - Throws: ``HoldfastError`` with code `envelope` or `decodingFailed`.
+    /// - Throws: `HoldfastError` with code `envelope` or `decodingFailed`.
     func rejectFailure<Decoded: Decodable & Sendable>(_ type: Decoded.Type) throws {
         if type is any EnvelopedContent.Type {
             _ = try (value(type) as? any EnvelopedContent)?.validate()

@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPTypes
+import HoldfastContent
 import NIOCore
 
 /// The settings for reading the content of one call's responses: the accepted statuses, the checks
@@ -49,7 +50,7 @@ final class ContentReading: Sendable {
     ///
     /// - Parameter judgement: the result of the check, if the response was checked before it was
     ///   stored.
-    /// - Throws: ``HoldfastError``, `TransportError`, `BodyStreamError`, or the error of a step.
+    /// - Throws: `HoldfastError`, `TransportError`, `BodyStreamError`, or the error of a step.
     func read<Value: Sendable>(
         _ response: CacheResponse,
         _ interpret: Call<Value>.Interpret,

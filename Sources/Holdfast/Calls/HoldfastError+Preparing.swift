@@ -1,4 +1,5 @@
 import HTTPCache
+import HoldfastContent
 
 extension HoldfastError {
     /// Creates the error for a request that could not be prepared, so that nothing was sent. If a

@@ -2,6 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastConfiguration
+import HoldfastContent
 
 /// A call that is ready to run: the request for the engine, and the way to read its response.
 struct PreparedCall: Sendable {
@@ -18,7 +19,7 @@ struct PreparedCall: Sendable {
 extension CachingClient {
     /// Makes a call's request, and lets the plugins change it.
     ///
-    /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing`,
+    /// - Throws: `HoldfastError` with code `urlMissing`, `invalidURL`, `parametersMissing`,
     ///   `encodingFailed` or `invalidRule`, or with the code for a plugin's or encoder's error;
     ///   `CancellationError`.
     func prepare<Value: Sendable>(

@@ -1,3 +1,5 @@
+public import HoldfastContent
+
 extension CachingClient {
     /// Returns this client limited to one endpoint type, so that you can write an endpoint as a dot
     /// and its case.
@@ -27,7 +29,7 @@ public struct ScopedClient<E: Endpoint, Value: Decodable & Sendable>: Sendable {
 
     /// Fetches one value, with a strategy that always produces one; by default, the endpoint's own.
     ///
-    /// - Throws: ``HoldfastError``; `CancellationError` if the calling task is canceled.
+    /// - Throws: `HoldfastError`; `CancellationError` if the calling task is canceled.
     public func fetch(_ endpoint: E, _ strategy: SingleValueStrategy? = nil) async throws -> Emission<Value> {
         try await call(endpoint).fetch(strategy)
     }
@@ -53,7 +55,7 @@ public struct ScopedClient<E: Endpoint, Value: Decodable & Sendable>: Sendable {
 
     /// Returns the stored value, however stale; see ``CachingClient/stored(_:)``.
     ///
-    /// - Throws: ``HoldfastError`` if the endpoint does not make a valid request, if a plugin
+    /// - Throws: `HoldfastError` if the endpoint does not make a valid request, if a plugin
     ///   fails, or if the client is closed; `CancellationError` if the calling task is canceled.
     public func stored(_ endpoint: E) async throws -> Emission<Value>? {
         try await client.stored(endpoint, as: Value.self)

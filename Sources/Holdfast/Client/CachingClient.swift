@@ -304,7 +304,7 @@ public final class CachingClient: Sendable {
     /// Ends all calls in progress, and all streams that follow the store. Closes the store and the
     /// transport if one of the `open` functions created them.
     ///
-    /// A call in progress throws ``HoldfastError`` with code `closed`, no matter what it is waiting
+    /// A call in progress throws `HoldfastError` with code `closed`, no matter what it is waiting
     /// for. A stream that follows the store completes.
     /// - Throws: `StoreError` if the store cannot be closed, or an error of the transport. The
     ///   client is closed even if this throws.
@@ -328,7 +328,7 @@ public final class CachingClient: Sendable {
     /// Returns the request that an endpoint makes with this client's defaults, before plugins
     /// change it.
     ///
-    /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing`,
+    /// - Throws: `HoldfastError` with code `urlMissing`, `invalidURL`, `parametersMissing`,
     ///   `encodingFailed` or `invalidRule`, or an error of the endpoint's own encoder.
     public func request(for endpoint: any Endpoint) throws -> CacheRequest {
         try request(for: endpoint, softTimeout: nil, offlineReads: nil)

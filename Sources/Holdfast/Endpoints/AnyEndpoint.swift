@@ -1,6 +1,7 @@
 public import HTTPCache
 public import HTTPTypes
 public import HoldfastConfiguration
+public import HoldfastContent
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials

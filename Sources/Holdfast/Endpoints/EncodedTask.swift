@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPTypes
+import HoldfastContent
 import NIOCore
 
 /// An encoded task: the query, fields and content, and whether the response may be stored.
@@ -24,7 +25,7 @@ extension HTTPTask {
     ///
     /// - Parameter defaults: the client's parameters for the query. The task's parameters of the
     ///   same name replace them.
-    /// - Throws: ``HoldfastError`` with code `encodingFailed` or `parametersMissing`.
+    /// - Throws: `HoldfastError` with code `encodingFailed` or `parametersMissing`.
     func encoded(for method: HTTPRequest.Method, defaults: Parameters) throws -> EncodedTask {
         func query(_ own: Parameters = [:], _ encoder: URLParameterEncoder = URLParameterEncoder()) throws -> String {
             try encoder.query(defaults.merging(own))

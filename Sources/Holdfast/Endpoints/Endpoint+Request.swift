@@ -1,6 +1,7 @@
 package import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import HoldfastContent
 
 extension Endpoint {
     /// Builds the request of this endpoint.
@@ -9,7 +10,7 @@ extension Endpoint {
     ///   - environment: the client's environment, for endpoints without their own base URL.
     ///   - defaults: the client's additions to every request. The endpoint's own fields and
     ///     parameters take precedence.
-    /// - Throws: ``HoldfastError`` with code `urlMissing`, `invalidURL`, `parametersMissing`,
+    /// - Throws: `HoldfastError` with code `urlMissing`, `invalidURL`, `parametersMissing`,
     ///   `encodingFailed` or `invalidRule`.
     package func request(
         environment: ServerEnvironment? = nil,
@@ -22,7 +23,7 @@ extension Endpoint {
     /// know it. Returns `nil` if the endpoint's task is not a persisted query.
     ///
     /// The response is not stored. Use this after a response with
-    /// ``GraphQLErrors/isPersistedQueryUnknown``.
+    /// `GraphQLErrors.isPersistedQueryUnknown`.
     package func registeringRequest(
         environment: ServerEnvironment? = nil,
         defaults: RequestDefaults

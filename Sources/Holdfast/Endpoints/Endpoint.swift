@@ -2,6 +2,7 @@ public import HTTPCache
 import HTTPCacheSemantics
 public import HTTPTypes
 public import HoldfastConfiguration
+public import HoldfastContent
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -92,7 +93,7 @@ public protocol Endpoint: Sendable {
     var secrets: Secrets { get }
     /// Whether the request changes data at the origin. A mutation is not served from the store and
     /// not collapsed with another request. Unless it is ``isIdempotent``, it is retried only after
-    /// ``HoldfastError/Code/overloaded``. The default depends on the method and the task. These are
+    /// `HoldfastError.Code.overloaded`. The default depends on the method and the task. These are
     /// not mutations:
     /// - a request with a safe method (RFC 9110 §9.2.1)
     /// - a GraphQL query

@@ -1,3 +1,5 @@
+public import HoldfastContent
+
 /// The format in which an API wraps its content: `{"code": 0, "msg": "OK", "data": …}`.
 ///
 /// Describe the format once for a client. An endpoint can override it (``EnvelopeChoice``):
@@ -18,7 +20,7 @@
 /// ```
 ///
 /// The type that a call requests determines what it receives:
-/// - ``EnvelopeResult`` has the outcome and the reason for it.
+/// - `EnvelopeResult` has the outcome and the reason for it.
 /// - ``Enveloped`` has the outcome, the reason and the model.
 /// - `Data` and ``Content`` are the whole content.
 /// - Any other type receives only the model, and an envelope that reports a failure is an error
@@ -29,7 +31,7 @@ public struct Envelope: Sendable, Hashable {
     /// The path of the status.
     public var code: ValuePath
     /// The statuses that mean success. Booleans, numbers and strings are compared by meaning: see
-    /// ``JSONValue/means(_:)``. `null` also matches a missing status.
+    /// `JSONValue.means(_:)`. `null` also matches a missing status.
     public var success: [JSONValue]
     /// The paths of the message. The first path that leads to a message is used.
     public var messages: [ValuePath]
@@ -43,7 +45,7 @@ public struct Envelope: Sendable, Hashable {
     public var missingCode: JSONValue
     /// The message for a failure that has none.
     ///
-    /// ``EnvelopeResult/defaultMessage`` by default. ``RootModel`` also uses it, unless the model's
+    /// `EnvelopeResult.defaultMessage` by default. ``RootModel`` also uses it, unless the model's
     /// ``EnvelopeRule`` defines its own.
     public var missingMessage: String
 

@@ -1,4 +1,5 @@
 public import HTTPTypes
+import HoldfastContent
 
 /// A type for ``Endpoint/headers``: `HTTPFields` or `[String: String]`.
 ///
@@ -9,7 +10,7 @@ public import HTTPTypes
 public protocol HTTPFieldsConvertible: Sendable {
     /// Returns the fields.
     ///
-    /// - Throws: ``HoldfastError`` with code `encodingFailed` if a name is not valid.
+    /// - Throws: `HoldfastError` with code `encodingFailed` if a name is not valid.
     func httpFields() throws -> HTTPFields
 }
 
@@ -23,7 +24,7 @@ extension HTTPFields: HTTPFieldsConvertible {
     /// configuration.defaults.fields = try HTTPFields(named: ["x-app-platform": "iOS"])
     /// ```
     ///
-    /// - Throws: ``HoldfastError`` with code `encodingFailed` if a name is not valid. RFC 9110 §5.1
+    /// - Throws: `HoldfastError` with code `encodingFailed` if a name is not valid. RFC 9110 §5.1
     public init(named values: [String: String]) throws {
         self.init()
         for (text, value) in values.sorted(by: { $0.key < $1.key }) {

@@ -1,4 +1,5 @@
 public import HTTPTypes
+public import HoldfastContent
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials

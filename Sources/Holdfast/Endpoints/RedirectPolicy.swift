@@ -15,7 +15,7 @@
 /// * **Failures**: a loop, an eleventh redirect, an invalid `Location` (with user information, or
 ///   with a scheme other than `http` and `https`), a redirect from `https` to `http`, and a
 ///   redirect that requires sending content that can be read only once have the code
-///   ``HoldfastError/Code/redirectFailed``. Strategies that may use the store then use it.
+///   `HoldfastError.Code.redirectFailed`. Strategies that may use the store then use it.
 /// * **Not followed**: redirects whose status the call accepts. With `acceptedStatuses` of `[302]`,
 ///   a 302 is the response.
 public enum RedirectPolicy: Sendable, Hashable {

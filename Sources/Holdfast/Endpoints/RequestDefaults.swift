@@ -1,4 +1,5 @@
 public import HTTPTypes
+public import HoldfastContent
 
 /// Additions that a client makes to every request.
 public struct RequestDefaults: Sendable, Hashable {

@@ -2,7 +2,7 @@
 ///
 /// Requests that change nothing, or that are marked idempotent, are retried (RFC 9110 §9.2.2). Any
 /// request is retried if it was not sent because too many other requests were in flight
-/// (``HoldfastError/Code/overloaded``).
+/// (`HoldfastError.Code.overloaded`).
 ///
 /// A response whose content breaks off is a failure, too. Decoding needs the complete content, so
 /// the caller has received nothing yet, although reported progress starts over. A download resumes

@@ -1,4 +1,5 @@
 import HoldfastConfiguration
+import HoldfastContent
 import Synchronization
 
 /// Checks each endpoint's rules once instead of for every request.
@@ -9,7 +10,7 @@ final class RuleOverrides: Sendable {
 
     private let known = Mutex<[RuleSettings: RuleOverride]>([:])
 
-    /// - Throws: ``HoldfastError`` with code `invalidRule`.
+    /// - Throws: `HoldfastError` with code `invalidRule`.
     func override(_ settings: RuleSettings, of endpoint: any Endpoint) throws -> RuleOverride {
         if let override = known.withLock({ $0[settings] }) { return override }
         let override: RuleOverride

@@ -1,4 +1,5 @@
 import HTTPCacheSemantics
+import HoldfastContent
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -56,7 +57,7 @@ public struct URLPath: Sendable, Hashable, CustomStringConvertible {
     public var description: String { text }
 
     /// - Parameter owner: the path's owner, for an error message.
-    /// - Throws: ``HoldfastError`` with code `invalidURL`.
+    /// - Throws: `HoldfastError` with code `invalidURL`.
     func check(of owner: @autoclosure () -> String) throws {
         guard lacksValue || PathNormalForm.hasDotSegment(text) else { return }
         let path = text.prefix { $0 != "?" }

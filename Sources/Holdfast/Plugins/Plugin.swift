@@ -30,7 +30,7 @@ public protocol PreparingPlugin: Plugin {
     /// request gets the fields of the previous request, and other origins get no credentials. For
     /// ``CallInfo/Purpose/lookup``, it must not wait for the network, because stored responses must
     /// be available without the network.
-    /// - Throws: any error that prevents the request. After a ``HoldfastError`` with code
+    /// - Throws: any error that prevents the request. After a `HoldfastError` with code
     ///   `loginRequired` or `authenticationFailed`, the call fails. After any other error, the
     ///   stored value is still used if the strategy allows it.
     func prepare(_ request: inout CacheRequest, for call: CallInfo) async throws

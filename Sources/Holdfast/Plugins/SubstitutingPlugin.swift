@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheSemantics
+public import HoldfastContent
 
 /// Supplies content or a different error when there is no response.
 ///
@@ -43,7 +44,7 @@ public protocol SubstitutingPlugin: Plugin {
     ///   - call: facts about the call. ``CallInfo/purpose`` and ``CallInfo/attempt`` have no
     ///     meaning here.
     /// - Returns: the content; `nil` passes the failure to the next plugin or to the caller.
-    /// - Throws: the error that replaces the failure. Any error other than a ``HoldfastError``
+    /// - Throws: the error that replaces the failure. Any error other than a `HoldfastError`
     ///   becomes the cause of an error with the failure's code and message.
     func substitute(for failure: HoldfastError, of call: CallInfo) async throws -> ResponseContent?
 }

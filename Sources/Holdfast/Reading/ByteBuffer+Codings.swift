@@ -1,4 +1,5 @@
 import HTTPTypes
+import HoldfastContent
 import NIOCore
 
 extension ByteBuffer {
@@ -8,7 +9,7 @@ extension ByteBuffer {
     ///   - fields: the response's fields. If there is no `Content-Encoding`, no bytes are copied.
     ///   - limit: the maximum number of bytes that each coding may produce.
     ///   - target: the name of the request, for messages.
-    /// - Throws: ``HoldfastError`` with code `bodyTooLarge` if the limit is exceeded, or
+    /// - Throws: `HoldfastError` with code `bodyTooLarge` if the limit is exceeded, or
     ///   `decodingFailed` if a coding is unknown, if there are more than two codings, or if the
     ///   content is damaged or truncated.
     func decoded(codings fields: HTTPFields, upTo limit: Int, of target: MessageTarget) throws -> ByteBuffer {

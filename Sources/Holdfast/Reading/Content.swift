@@ -1,4 +1,5 @@
 import HTTPTypes
+public import HoldfastContent
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -54,8 +55,8 @@ public struct Content: Sendable {
     /// Returns the value at a path.
     ///
     /// A missing or null value becomes `nil` for an optional, and an error for other types.
-    /// - Throws: ``HoldfastError`` with code `envelope`, `noData` or `decodingFailed`.
-    ///   ``HoldfastError/codingPath`` holds the location of the error.
+    /// - Throws: `HoldfastError` with code `envelope`, `noData` or `decodingFailed`.
+    ///   `HoldfastError.codingPath` holds the location of the error.
     public func value<Value: Decodable>(
         at path: ValuePath = ValuePath(),
         as type: Value.Type = Value.self

@@ -1,5 +1,6 @@
 import HTTPCacheSemantics
 import HTTPTypes
+import HoldfastContent
 
 /// A content coding. RFC 9110 §8.4.1
 enum ContentCoding: Sendable, Hashable {
@@ -18,7 +19,7 @@ enum ContentCoding: Sendable, Hashable {
     /// Returns the codings in `Content-Encoding`, in the order in which they were applied.
     /// `identity` is not a coding.
     ///
-    /// - Throws: ``HoldfastError`` with code `decodingFailed` if a coding is unknown or there are
+    /// - Throws: `HoldfastError` with code `decodingFailed` if a coding is unknown or there are
     ///   too many codings.
     static func list(_ fields: HTTPFields, of target: MessageTarget) throws -> [ContentCoding] {
         var codings: [ContentCoding] = []

@@ -1,4 +1,5 @@
 import HTTPTypes
+import HoldfastContent
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -18,10 +19,10 @@ struct ContentDecoding: Sendable {
     /// Returns the decoded value.
     ///
     /// `Data` and ``Content`` are the content itself, and so is `String` if there is neither an
-    /// envelope nor a path. ``EnvelopeResult``, ``Enveloped`` and other ``EnvelopedContent`` types
+    /// envelope nor a path. `EnvelopeResult`, ``Enveloped`` and other ``EnvelopedContent`` types
     /// report a failure in their value. For all other types, an envelope that reports a failure is
     /// an error.
-    /// - Throws: ``HoldfastError`` with code `envelope`, `noData`, `decodingFailed` or
+    /// - Throws: `HoldfastError` with code `envelope`, `noData`, `decodingFailed` or
     ///   `dataFormat`. The error includes the content's bytes.
     func decode<Value: Decodable>(
         _ type: Value.Type,
@@ -58,7 +59,7 @@ struct ContentDecoding: Sendable {
     /// Checks that the envelope reports success, if an envelope is expected. Content that is not an
     /// envelope is an error; empty content is not.
     ///
-    /// - Throws: ``HoldfastError`` with code `envelope` or `decodingFailed`.
+    /// - Throws: `HoldfastError` with code `envelope` or `decodingFailed`.
     func checkEnvelope(_ data: Data, status: HTTPResponse.Status, target: MessageTarget) throws {
         guard let envelope, !data.isEmpty else { return }
         let input = Input(data: data, status: status, target: target)
@@ -77,7 +78,7 @@ struct ContentDecoding: Sendable {
     /// envelope. If they have no status, they are accepted, because they may be something else,
     /// such as an image.
     ///
-    /// - Throws: ``HoldfastError`` with code `envelope`.
+    /// - Throws: `HoldfastError` with code `envelope`.
     func rejectFailure(_ data: Data, status: HTTPResponse.Status, target: MessageTarget) throws {
         guard let envelope, !data.isEmpty else { return }
         // Content without a status must not be mistaken for an envelope.

@@ -1,3 +1,5 @@
+import HoldfastContent
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -14,7 +16,7 @@ struct ContentReplacement {
     /// Returns the content with a different value. The surrounding bytes do not change.
     ///
     /// - Returns: `nil` if both values encode to the same bytes.
-    /// - Throws: ``HoldfastError`` with code `encodingFailed`.
+    /// - Throws: `HoldfastError` with code `encodingFailed`.
     func data<Value: Codable>(_ data: Data, replacing former: Value, with value: Value) throws -> Data? {
         let place = place(of: Value.self)
         let isText = Value.self == String.self && place.isEmpty

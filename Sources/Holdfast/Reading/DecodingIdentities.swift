@@ -1,3 +1,4 @@
+import HoldfastContent
 import Synchronization
 
 /// Recognizes equal decodings, so that values derived from a stored response can be reused.

@@ -1,3 +1,5 @@
+import HoldfastContent
+
 /// The location in the content that the current decoding reads.
 ///
 /// A ``ResponseDecoder`` accepts only a type and bytes, so the types below get the location from a

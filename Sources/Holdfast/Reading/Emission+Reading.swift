@@ -1,7 +1,9 @@
+public import HoldfastContent
+
 extension Emission where Value: EnvelopedContent, Value.Model: Sendable {
     /// Returns an emission of only the model: see ``EnvelopedContent/validate()``.
     ///
-    /// - Throws: ``HoldfastError`` with code `envelope`.
+    /// - Throws: `HoldfastError` with code `envelope`.
     public func validate() throws -> Emission<Value.Model?> {
         do {
             return try map { try $0.validate() }
@@ -15,8 +17,8 @@ extension Emission where Value: EnvelopedContent, Value.Model: Sendable {
 extension Emission {
     /// Returns the emission with its value transformed by a step.
     ///
-    /// - Throws: ``HoldfastError`` with code `decodingFailed` if a decoder fails, or `dataFormat`
-    ///   if the step returns `nil` or throws another error. ``HoldfastError/rejected`` holds the
+    /// - Throws: `HoldfastError` with code `decodingFailed` if a decoder fails, or `dataFormat`
+    ///   if the step returns `nil` or throws another error. `HoldfastError.rejected` holds the
     ///   value.
     public func step<Next: Sendable>(_ transform: (Value) throws -> Next?) throws -> Emission<Next> {
         let next = Result<Value, HoldfastError>.success(value).step(transform)
@@ -37,7 +39,7 @@ extension Emission {
 extension Emission where Value == Content {
     /// Returns an emission of the value at a path.
     ///
-    /// - Throws: ``HoldfastError``, like ``Content/value(at:as:)``.
+    /// - Throws: `HoldfastError`, like ``Content/value(at:as:)``.
     public func map<Model: Decodable & Sendable>(
         _ type: Model.Type,
         at path: ValuePath = ValuePath()

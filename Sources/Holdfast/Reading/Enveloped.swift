@@ -1,3 +1,5 @@
+public import HoldfastContent
+
 extension EnvelopeResult: Decodable {
     /// Reads the envelope of the client or the endpoint. If neither has one, it reads the default
     /// envelope of ``Envelope/init(code:success:messages:model:missingCode:missingMessage:)``.
@@ -28,7 +30,7 @@ public struct Enveloped<Model: Decodable>: EnvelopedContent {
         self.model = model
     }
 
-    /// Reads the envelope of the client or the endpoint: see ``EnvelopeResult/init(from:)``.
+    /// Reads the envelope of the client or the endpoint: see `EnvelopeResult.init(from:)`.
     ///
     /// - Throws: `DecodingError` if the content is not an envelope, or if a successful envelope has
     ///   a different model.

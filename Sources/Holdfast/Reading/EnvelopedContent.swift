@@ -1,3 +1,5 @@
+public import HoldfastContent
+
 /// Content whose type is itself an envelope and reports whether it is a success.
 ///
 /// ``RootModel`` and ``Enveloped`` are such types. Your own type only needs to provide the result
@@ -27,7 +29,7 @@ public protocol EnvelopedContent: Decodable {
 extension EnvelopedContent {
     /// Returns the model if the content is a success; returns `nil` if the model is null.
     ///
-    /// - Throws: ``HoldfastError`` with code `envelope`. ``HoldfastError/envelope`` has the
+    /// - Throws: `HoldfastError` with code `envelope`. `HoldfastError.envelope` has the
     ///   envelope's code and message.
     public func validate() throws -> Model? {
         guard result.isSuccess else { throw HoldfastError(failed: result) }

@@ -1,4 +1,5 @@
 import HTTPTypes
+import HoldfastContent
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

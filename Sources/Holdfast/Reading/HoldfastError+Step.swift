@@ -1,3 +1,5 @@
+public import HoldfastContent
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -10,7 +12,7 @@ extension HoldfastError {
     /// Use it for your own steps on emissions. For results, `step` creates this error.
     /// - Parameters:
     ///   - type: the type that the step should have produced.
-    ///   - error: the step's error; `nil` if the step returned `nil`. A ``HoldfastError`` is used
+    ///   - error: the step's error; `nil` if the step returned `nil`. A `HoldfastError` is used
     ///     unchanged.
     public init<Next>(rejecting value: some Sendable, for type: Next.Type, because error: (any Error)? = nil) {
         switch error {

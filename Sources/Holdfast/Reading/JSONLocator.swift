@@ -1,3 +1,5 @@
+import HoldfastContent
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else

@@ -1,4 +1,5 @@
 public import HTTPTypes
+public import HoldfastContent
 
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
@@ -50,7 +51,7 @@ public struct ResponseContent: Sendable {
     /// envelope's model.
     ///
     /// - Parameter path: the path to use instead of the endpoint's path.
-    /// - Throws: ``HoldfastError`` with code `decodingFailed`, `noData` or `envelope`.
+    /// - Throws: `HoldfastError` with code `decodingFailed`, `noData` or `envelope`.
     public func decode<Value: Decodable>(_ type: Value.Type, at path: ValuePath? = nil) throws -> Value {
         var decoding = decoding
         if let path { decoding.path = path }

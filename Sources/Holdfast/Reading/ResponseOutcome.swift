@@ -1,5 +1,6 @@
 import HTTPCacheSemantics
 public import HTTPTypes
+public import HoldfastContent
 
 /// The outcome of a request. It depends on the class of the status code (RFC 9110 §15), and on
 /// whether the content is usable.

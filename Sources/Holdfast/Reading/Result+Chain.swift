@@ -1,3 +1,5 @@
+public import HoldfastContent
+
 extension Result where Failure == HoldfastError {
     /// Calls `body` with the value if the result is a success.
     ///
@@ -29,8 +31,8 @@ extension Result where Failure == HoldfastError, Success: Sendable {
     /// ```
     /// A step rejects a value by returning `nil` or by throwing. The result is then a failure with
     /// code `decodingFailed` if a decoder failed, and `dataFormat` otherwise. If the step throws a
-    /// ``HoldfastError``, that error is kept unchanged. ``HoldfastError/rejected`` holds the value.
-    /// If the value is bytes, ``HoldfastError/body`` holds it, too.
+    /// `HoldfastError`, that error is kept unchanged. `HoldfastError.rejected` holds the value.
+    /// If the value is bytes, `HoldfastError.body` holds it, too.
     public func step<Next>(_ transform: (Success) throws -> Next?) -> Result<Next, HoldfastError> {
         flatMap { value in
             do {

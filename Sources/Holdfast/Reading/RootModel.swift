@@ -1,3 +1,5 @@
+public import HoldfastContent
+
 /// Content of the form `{"code": …, "msg": …, "data": …}`. Neither the client nor the endpoint
 /// needs to describe the envelope.
 ///
@@ -118,7 +120,7 @@ public protocol EnvelopeRule {
     /// or endpoint that reads the model; otherwise `null`, which is not a success.
     static var missingCode: JSONValue { get }
     /// The message for a failure that has none. By default, ``Envelope/missingMessage`` of the
-    /// client or endpoint that reads the model; otherwise ``EnvelopeResult/defaultMessage``.
+    /// client or endpoint that reads the model; otherwise `EnvelopeResult.defaultMessage`.
     static var missingMessage: String { get }
 }
 

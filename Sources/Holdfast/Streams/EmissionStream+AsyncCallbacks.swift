@@ -1,3 +1,5 @@
+public import HoldfastContent
+
 extension EmissionStream {
     /// Starts the request, and delivers its emissions to asynchronous callbacks.
     ///

@@ -1,3 +1,5 @@
+public import HoldfastContent
+
 #if canImport(FoundationEssentials)
     public import FoundationEssentials
 #else

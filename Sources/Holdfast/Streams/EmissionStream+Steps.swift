@@ -1,8 +1,10 @@
+import HoldfastContent
+
 extension EmissionStream {
     /// Returns the emissions with their values transformed.
     ///
     /// - Parameter transform: if it throws, the stream ends with the error. Any error other than a
-    ///   ``HoldfastError`` becomes the cause of one: with code `decodingFailed` if a decoder threw
+    ///   `HoldfastError` becomes the cause of one: with code `decodingFailed` if a decoder threw
     ///   it, and `dataFormat` otherwise.
     public func map<Other: Sendable>(
         _ transform: @escaping @Sendable (Value) throws -> Other

@@ -1,3 +1,5 @@
+public import HoldfastContent
+
 /// The emissions of one request, as an `AsyncSequence` or as callbacks
 /// (``subscribe(on:onNext:onError:onCompleted:)``).
 ///
@@ -9,7 +11,7 @@
 /// * **Back pressure**: the next emission is produced on demand, when the loop's body or the
 ///   callback has returned. Only the network's response is fetched and decoded in advance, while
 ///   the caller uses the stored value.
-/// * **End**: the stream ends exactly once. It either completes or throws ``HoldfastError``. No
+/// * **End**: the stream ends exactly once. It either completes or throws `HoldfastError`. No
 ///   emission follows.
 /// * **Cancellation**: the request is canceled when the iterator or the subscription is released,
 ///   or when the iterating task is canceled. Canceling a subscription takes effect immediately,

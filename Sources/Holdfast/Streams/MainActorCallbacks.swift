@@ -1,3 +1,5 @@
+public import HoldfastContent
+
 extension EmissionStream {
     /// Does the same as ``subscribe(on:onNext:onError:onCompleted:)`` on the main actor, with
     /// callbacks that may use the main actor's state.

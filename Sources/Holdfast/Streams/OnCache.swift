@@ -1,3 +1,5 @@
+import HoldfastContent
+
 /// A request that passes the stored value to a separate closure. It starts on demand.
 ///
 /// ```swift

@@ -1,3 +1,5 @@
+public import HoldfastContent
+
 /// Callbacks that belong to an object, such as a screen, without keeping the object in memory.
 ///
 /// Without an owner, an object that keeps its subscription and is used in its own callback would

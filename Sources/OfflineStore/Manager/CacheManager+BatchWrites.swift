@@ -1,5 +1,6 @@
 package import HTTPCache
 public import HTTPCacheSemantics
+import StoreFiles
 
 /// Stores many values or responses at once, which is faster than one by one.
 ///

@@ -1,4 +1,5 @@
 import HTTPCache
+import HoldfastContent
 import OfflineStore
 
 extension CachingClient {
@@ -13,7 +14,7 @@ extension CachingClient {
     ///
     /// If an object is removed from the store while the items are fetched, the items are returned
     /// but not stored, so that a log-out leaves nothing behind.
-    /// - Throws: ``HoldfastError`` if the origin rejected the request, if its response is
+    /// - Throws: `HoldfastError` if the origin rejected the request, if its response is
     ///   malformed, or if there is no response and no item is stored. `CancellationError`.
     public func fetch<ID, Value>(
         _ ids: [ID],

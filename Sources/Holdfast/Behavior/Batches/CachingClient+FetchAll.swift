@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheSemantics
+import HoldfastContent
 import OfflineStore
 
 extension CachingClient {

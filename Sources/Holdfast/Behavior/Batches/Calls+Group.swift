@@ -1,3 +1,5 @@
+import HoldfastContent
+
 extension Collection {
     /// Fetches one value from each call, with a limited number of concurrent calls. Each call has
     /// its own result.
@@ -33,7 +35,7 @@ extension Collection {
     ///   - strategy: the strategy for all calls; by default, each endpoint's own.
     ///   - limit: the maximum number of concurrent calls; less than 1 is treated as 1.
     /// - Returns: the values in the calls' order.
-    /// - Throws: the ``HoldfastError`` of the first call that fails; `CancellationError` if the
+    /// - Throws: the `HoldfastError` of the first call that fails; `CancellationError` if the
     ///   calling task is canceled.
     public func fetchAll<Value: Sendable>(
         _ strategy: SingleValueStrategy? = nil,

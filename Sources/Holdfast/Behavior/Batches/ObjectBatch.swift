@@ -1,5 +1,6 @@
 public import HTTPCache
 public import HTTPCacheSemantics
+public import HoldfastContent
 
 /// A kind of item that an API returns several at a time, and that is stored item by item. The batch
 /// defines the items' keys in the store, their lifetime, and how missing items are fetched.

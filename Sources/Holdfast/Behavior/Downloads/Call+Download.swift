@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import HoldfastContent
 
 extension Call {
     /// Writes the network's response to a file of any size. Returns when the file is complete and
@@ -25,7 +26,7 @@ extension Call {
     /// (`CacheRequest.Storage.expiring`) and the call uses the store. In that case, the whole
     /// content is always requested.
     /// - Parameter destination: the file; by default, the one in the endpoint's task.
-    /// - Throws: ``HoldfastError`` with code `parametersMissing` if there is no destination; with
+    /// - Throws: `HoldfastError` with code `parametersMissing` if there is no destination; with
     ///   code `fileFailed` if the file cannot be created or written, if it exists and
     ///   ``DownloadDestination/overwrites`` is `false`, or if another download to it is in
     ///   progress; with code `bodyTooLarge` if the content exceeds the `maximumBodyBytes` of the

@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import HoldfastContent
 import NIOCore
 
 /// One download: sends requests, writes content, and resumes until the file is complete.

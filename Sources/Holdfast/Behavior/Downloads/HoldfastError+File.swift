@@ -1,3 +1,4 @@
+import HoldfastContent
 import LibC
 
 extension HoldfastError {

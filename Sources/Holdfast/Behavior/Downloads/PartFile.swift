@@ -1,4 +1,5 @@
 import HTTPCacheSemantics
+import HoldfastContent
 import LibC
 import NIOCore
 import NIOPosix
@@ -82,7 +83,7 @@ final class PartFile: Sendable {
 
     /// Creates or opens the part.
     ///
-    /// - Throws: ``HoldfastError`` with code `fileFailed` if the destination exists, if its folder
+    /// - Throws: `HoldfastError` with code `fileFailed` if the destination exists, if its folder
     ///   is missing or cannot be written, or if another download is in progress.
     static func open(_ destination: DownloadDestination) async throws -> PartFile {
         try await onDisk {

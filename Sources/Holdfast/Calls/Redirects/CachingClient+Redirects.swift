@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import HoldfastContent
 
 extension CachingClient {
     /// Returns the engine's response to a call's request, after the redirects that the call

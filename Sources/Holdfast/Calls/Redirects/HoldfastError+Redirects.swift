@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import HoldfastContent
 
 extension HoldfastError {
     /// Creates the error of a redirect that cannot be followed.

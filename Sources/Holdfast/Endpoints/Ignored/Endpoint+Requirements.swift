@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPTypes
+import HoldfastContent
 
 extension Endpoint {
     /// The types that this endpoint uses for the requirements.

@@ -1,3 +1,5 @@
+import HoldfastContent
+
 /// A requirement of ``Endpoint`` that has a default, and the spellings that developers use by
 /// mistake.
 ///

@@ -6,7 +6,7 @@ package struct TypeText {
 
     private static let modules = [
         "Swift.", "Foundation.", "FoundationEssentials.", "HTTPTypes.", "HTTPCache.", "HoldfastConfiguration.",
-        "Holdfast.",
+        "HoldfastContent.", "Holdfast.",
     ]
 
     /// Creates the short form of a type at run time.

@@ -1,4 +1,4 @@
-import HTTPCache
+package import HTTPCache
 import HTTPCacheSemantics
 import LibC
 import NIOCore
@@ -10,7 +10,7 @@ import NIOPosix
 /// The request either sends exactly the announced content, or breaks off before the last bytes. It
 /// breaks off if the file's length or modification time has changed, because the content may no
 /// longer be what the caller meant to send.
-struct FileContent: Sendable, Hashable {
+package struct FileContent: Sendable, Hashable {
     static let chunkSize = 256 << 10
 
     let path: String
@@ -27,7 +27,7 @@ struct FileContent: Sendable, Hashable {
     ///
     /// - Throws: ``HoldfastError`` with code `encodingFailed` if the file does not exist or is not
     ///   a regular file.
-    init(path: String) throws {
+    package init(path: String) throws {
         var information = stat()
         guard stat(path, &information) == 0 else {
             throw Self.failure(path, "cannot be read: \(Self.words(errno))")
@@ -42,7 +42,7 @@ struct FileContent: Sendable, Hashable {
     ///
     /// - Parameter excluded: bytes that must not occur in the file. The stream fails before it
     ///   returns bytes that complete a match.
-    func body(excluding excluded: [UInt8] = []) -> BodyStream {
+    package func body(excluding excluded: [UInt8] = []) -> BodyStream {
         let (path, state) = (path, state)
         return BodyStream(length: StatedLength(clamping: state.length)) {
             var file: OpenFile?

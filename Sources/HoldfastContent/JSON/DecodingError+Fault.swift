@@ -1,6 +1,6 @@
 extension Error {
     /// The path at which a decoding error occurred.
-    var codingPath: ValuePath? {
+    package var codingPath: ValuePath? {
         switch self as? DecodingError {
         case .keyNotFound(let key, let context): return ValuePath(context.codingPath + [key])
         case .valueNotFound(_, let context), .typeMismatch(_, let context), .dataCorrupted(let context):
@@ -11,7 +11,7 @@ extension Error {
     }
 
     /// The text of a decoding error without the values at its location.
-    var faultWithoutValues: String {
+    package var faultWithoutValues: String {
         let place = codingPath.map { $0.isEmpty ? "the top level" : "'\($0)'" } ?? ""
         switch self as? DecodingError {
         case .keyNotFound(_, let context): return "\(place) is missing\(context.goal)."

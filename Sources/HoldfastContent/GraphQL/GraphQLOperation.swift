@@ -1,6 +1,6 @@
 import Crypto
 import HTTPCache
-import HTTPTypes
+package import HTTPTypes
 
 /// A GraphQL operation: a document, and the values of its variables.
 ///
@@ -19,7 +19,7 @@ import HTTPTypes
 ///
 /// A successful mutation invalidates the stored responses of its URL (RFC 9111 §4.4). Because a
 /// GraphQL API has one URL, these are all stored queries of the API. An endpoint can override this:
-/// see ``Endpoint/invalidatesTarget``.
+/// see `Endpoint.invalidatesTarget`.
 public struct GraphQLOperation: Sendable, Hashable {
     /// The type of an operation. GraphQL §2.3
     public enum Kind: Sendable, Hashable {
@@ -86,7 +86,7 @@ public struct GraphQLOperation: Sendable, Hashable {
     public var documentHash: String { SHA256.hash(data: Array(query.utf8)).hexadecimal }
 
     /// The default method: GET for persisted queries, otherwise POST.
-    var impliedMethod: HTTPRequest.Method { form == .persisted && kind == .query ? .get : .post }
+    package var impliedMethod: HTTPRequest.Method { form == .persisted && kind == .query ? .get : .post }
 }
 
 extension GraphQLOperation.Kind {

@@ -4,15 +4,15 @@
 /// A call can request this type instead of the model. An envelope that reports a failure is then a
 /// value and not an error.
 public struct EnvelopeResult: Sendable, Hashable {
-    /// Whether the code is one of ``Envelope/success``.
+    /// Whether the code is one of `Envelope.success`.
     public var isSuccess: Bool
-    /// The status as received; ``Envelope/missingCode`` if it is missing.
+    /// The status as received; `Envelope.missingCode` if it is missing.
     public var code: JSONValue
-    /// The message. If it is missing, it is empty for a success and ``Envelope/missingMessage`` for
+    /// The message. If it is missing, it is empty for a success and `Envelope.missingMessage` for
     /// a failure.
     public var message: String
 
-    /// The message for a failure that has none, unless an ``Envelope`` defines another.
+    /// The message for a failure that has none, unless an `Envelope` defines another.
     public static let defaultMessage = "The request failed, and no reason was given."
 
     /// Creates a result.

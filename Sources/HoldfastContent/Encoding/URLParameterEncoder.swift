@@ -166,7 +166,7 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
         HoldfastError(code: .encodingFailed, message: message)
     }
 
-    private func escaped(_ text: some StringProtocol) -> String {
+    private func escaped(_ text: String) -> String {
         text.percentEncoded(spaces: spaces)
     }
 }

@@ -1,5 +1,5 @@
 /// The result of a search at a path.
-enum Found<Value> {
+package enum Found<Value> {
     case value(Value)
     /// The value is missing, or an object or array on the path is missing.
     case missing(at: ValuePath)
@@ -7,7 +7,7 @@ enum Found<Value> {
     case null(at: ValuePath)
 
     /// The value; `nil` if there is none.
-    var value: Value? {
+    package var value: Value? {
         if case .value(let value) = self { value } else { nil }
     }
 }
@@ -17,7 +17,7 @@ extension ValuePath {
     ///
     /// - Throws: `DecodingError` if a container on the path is neither an object nor an array, or
     ///   if the value has a different type.
-    func find<Value: Decodable>(_ type: Value.Type, from decoder: any Decoder) throws -> Found<Value> {
+    package func find<Value: Decodable>(_ type: Value.Type, from decoder: any Decoder) throws -> Found<Value> {
         var decoder = decoder
         for (depth, step) in steps.enumerated() {
             if try decoder.singleValueContainer().decodeNil() {
@@ -38,7 +38,7 @@ extension ValuePath {
     /// an error for other types.
     ///
     /// - Throws: `DecodingError`, with a coding path from the top level.
-    func read<Value: Decodable>(_ type: Value.Type, from decoder: any Decoder) throws -> Value {
+    package func read<Value: Decodable>(_ type: Value.Type, from decoder: any Decoder) throws -> Value {
         switch try find(type, from: decoder) {
         case .value(let value): return value
         case .missing(let place):
@@ -86,19 +86,19 @@ extension Decoder {
 }
 
 /// A name or an index in a path.
-struct PathKey: CodingKey {
-    let stringValue: String
-    let intValue: Int?
+package struct PathKey: CodingKey {
+    package let stringValue: String
+    package let intValue: Int?
 
-    init(_ step: ValuePath.Step) {
+    package init(_ step: ValuePath.Step) {
         switch step {
         case .name(let name): (stringValue, intValue) = (name, nil)
         case .index(let index): (stringValue, intValue) = (String(index), index)
         }
     }
 
-    init(stringValue: String) { (self.stringValue, intValue) = (stringValue, nil) }
-    init(intValue: Int) { (stringValue, self.intValue) = (String(intValue), intValue) }
+    package init(stringValue: String) { (self.stringValue, intValue) = (stringValue, nil) }
+    package init(intValue: Int) { (stringValue, self.intValue) = (String(intValue), intValue) }
 }
 
 /// A type that can represent absence. Only optionals can.
@@ -112,7 +112,7 @@ extension Optional: Absentable {
 
 extension Decodable {
     /// The value that represents absence, if this type is an optional; otherwise there is none.
-    static var absent: Self? {
+    package static var absent: Self? {
         func absence<Other: Absentable>(_ type: Other.Type) -> Self? { type.absence as? Self }
         return (self as? any Absentable.Type).flatMap { absence($0) }
     }

@@ -1,23 +1,23 @@
 import HTTPTypes
 
 #if canImport(FoundationEssentials)
-    import FoundationEssentials
+    package import FoundationEssentials
 #else
-    import Foundation
+    package import Foundation
 #endif
 
 extension GraphQLOperation {
     /// The media type of the content, `application/json`.
-    static let contentType = "application/json"
+    package static let contentType = "application/json"
     /// The media types that are accepted by default: the GraphQL media type, and the type that
     /// older servers send. GraphQL over HTTP §5
-    static let acceptedTypes = "application/graphql-response+json, application/json;q=0.9"
+    package static let acceptedTypes = "application/graphql-response+json, application/json;q=0.9"
 
     /// Whether the response may be stored and reused.
-    var isStorable: Bool { kind == .query && form != .registering }
+    package var isStorable: Bool { kind == .query && form != .registering }
 
     /// Encodes the operation as the content of a POST request. GraphQL over HTTP §6.3
-    func content() throws -> Data {
+    package func content() throws -> Data {
         try check()
         var members = Parameters()
         if form != .persisted { members["query"] = .string(query) }
@@ -31,7 +31,7 @@ extension GraphQLOperation {
     ///
     /// - Throws: ``HoldfastError`` with code `encodingFailed` if the operation is not a query,
     ///   because safe methods can run only queries. GraphQL over HTTP §6.2.1
-    func parameters() throws -> Parameters {
+    package func parameters() throws -> Parameters {
         try check()
         guard kind == .query else {
             throw HoldfastError(

@@ -17,9 +17,9 @@ extension HoldfastError: LocalizedError {
 
 extension HoldfastError.Code {
     /// The meaning of a code, and the next step.
-    struct Words {
-        var reason: String
-        var nextStep: String?
+    package struct Words {
+        package var reason: String
+        package var nextStep: String?
 
         init(_ reason: String, _ nextStep: String? = nil) {
             self.reason = reason
@@ -27,7 +27,7 @@ extension HoldfastError.Code {
         }
     }
 
-    var words: Words? { Self.words[self] }
+    package var words: Words? { Self.words[self] }
 
     private static let words: [HoldfastError.Code: Words] = [
         .invalidURL: Words(

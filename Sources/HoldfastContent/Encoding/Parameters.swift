@@ -69,12 +69,12 @@ public struct Parameters: Sendable, Hashable {
     }
 
     /// Whether there are no parameters, including parameters that could not be encoded.
-    var isEmpty: Bool { values.isEmpty && faults.isEmpty }
+    package var isEmpty: Bool { values.isEmpty && faults.isEmpty }
 
     /// Checks that all values could be encoded.
     ///
     /// - Throws: ``HoldfastError`` with code `encodingFailed` if a value could not be encoded.
-    func check() throws {
+    package func check() throws {
         if faults.isEmpty { return }
         let faults = faults.filter { name, _ in name.map { values[$0] == nil } ?? true }
         guard let message = faults.values.min() else { return }
@@ -85,7 +85,7 @@ public struct Parameters: Sendable, Hashable {
     /// their names.
     ///
     /// - Throws: the errors of ``check()``.
-    func sorted() throws -> [(name: String, value: ParameterValue)] {
+    package func sorted() throws -> [(name: String, value: ParameterValue)] {
         try check()
         return values.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map { ($0.key, $0.value) }
     }

@@ -1,5 +1,5 @@
 import Crypto
-import HTTPCache
+package import HTTPCache
 import HTTPCacheSemantics
 import NIOCore
 
@@ -16,7 +16,7 @@ extension Multipart {
     ///   - `parametersMissing` if there are no parts
     ///   - `encodingFailed` if a file cannot be read, a media type contains a control character, or
     ///     a boundary is invalid or occurs in a part
-    func encoded() throws -> (body: RequestBody, contentType: String) {
+    package func encoded() throws -> (body: RequestBody, contentType: String) {
         guard !parts.isEmpty else {
             throw HoldfastError(
                 code: .parametersMissing,

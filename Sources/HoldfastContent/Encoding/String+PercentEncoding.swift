@@ -1,8 +1,8 @@
 import HTTPCacheSemantics
 
-extension StringProtocol {
+extension String {
     /// Returns the text with all bytes percent-encoded except unreserved characters. RFC 3986 §2.3
-    func percentEncoded(spaces: URLParameterEncoder.Spaces = .percent) -> String {
+    package func percentEncoded(spaces: URLParameterEncoder.Spaces = .percent) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(utf8.count)
         for byte in utf8 {

@@ -1,6 +1,6 @@
 /// Media types by file extension, for the types that APIs commonly accept. For other types, the
 /// caller specifies the media type.
-enum FileMediaTypes {
+package enum FileMediaTypes {
     private static let types = [
         "avif": "image/avif", "bmp": "image/bmp", "css": "text/css", "csv": "text/csv", "gif": "image/gif",
         "gz": "application/gzip", "heic": "image/heic", "htm": "text/html", "html": "text/html",
@@ -15,7 +15,7 @@ enum FileMediaTypes {
 
     /// Returns the media type that a file's name or path implies; `application/octet-stream` if
     /// the extension is unknown. RFC 2046 §4.5.1
-    static func type(of name: String) -> String {
+    package static func type(of name: String) -> String {
         let file = name.utf8.split(separator: UInt8(ascii: "/")).last ?? name.utf8[...]
         guard let dot = file.lastIndex(of: UInt8(ascii: ".")) else { return "application/octet-stream" }
         let ending = String(Substring(file[file.index(after: dot)...])).lowercased()

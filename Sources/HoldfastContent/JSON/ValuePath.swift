@@ -85,7 +85,7 @@ extension ValuePath: CustomStringConvertible {
 
 extension ValuePath {
     /// Creates a path from a decoder's coding path.
-    init(_ codingPath: [any CodingKey]) {
+    package init(_ codingPath: [any CodingKey]) {
         steps = codingPath.map { key in key.intValue.map(Step.index) ?? .name(key.stringValue) }
     }
 }

@@ -11,7 +11,7 @@ extension HoldfastError {
 
     /// Whether the response reports that a mutation had no effect: its envelope reports a failure,
     /// or it has errors and no data.
-    var reportsNoEffect: Bool {
+    package var reportsNoEffect: Bool {
         if code == .graphQL { return graphQLErrors?.hasData != true }
         return code == .envelope
     }
