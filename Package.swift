@@ -198,10 +198,10 @@ let package = Package(
         .target(
             name: "HoldfastGateway",
             dependencies: [
-                "LibC", "CNGHTTP2", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastConfiguration",
-                "HoldfastTracing", "HoldfastMetrics", "LocalSockets", "HTTPWire", "EventLoops", "TLSCertificates",
-                "GatewayRouting", "OriginConnections", crypto, httpTypes, instrumentation, nioCore, nioPosix, nioSSL,
-                nioTLS, logging, serviceLifecycle, tracing,
+                "LibC", "CNGHTTP2", "CZlib", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
+                "HoldfastConfiguration", "HoldfastTracing", "HoldfastMetrics", "LocalSockets", "HTTPWire",
+                "EventLoops", "TLSCertificates", "GatewayRouting", "OriginConnections", crypto, httpTypes,
+                instrumentation, nioCore, nioPosix, nioSSL, nioTLS, logging, serviceLifecycle, tracing,
             ]
         ),
         .target(
@@ -382,7 +382,7 @@ let package = Package(
                 "LibC", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore",
                 "HoldfastConfiguration", "HoldfastTracing", "LocalSockets", "HTTPWire", "EventLoops",
                 "TLSCertificates", "GatewayRouting", "OriginConnections", "HoldfastGateway", "HoldfastTesting",
-                "TestSupport", "CNGHTTP2", "HTTP2Client", httpTypes, nioCore, nioPosix, nioSSL, logging,
+                "TestSupport", "CNGHTTP2", "CZlib", "HTTP2Client", httpTypes, nioCore, nioPosix, nioSSL, logging,
             ]
         ),
         .testTarget(

@@ -58,6 +58,7 @@ let package = Package(
     targets: [
         // Links to the sources of the main package.
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .target(name: "LibC", swiftSettings: settings),
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
         .target(
@@ -109,10 +110,10 @@ let package = Package(
         .target(
             name: "HoldfastGateway",
             dependencies: [
-                "LibC", "CNGHTTP2", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastConfiguration",
-                "HoldfastTracing", "HoldfastMetrics", "LocalSockets", "HTTPWire", "EventLoops", "TLSCertificates",
-                "GatewayRouting", "OriginConnections", crypto, httpTypes, instrumentation, nioCore, nioPosix, nioSSL,
-                nioTLS, logging, serviceLifecycle, tracing,
+                "LibC", "CNGHTTP2", "CZlib", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
+                "HoldfastConfiguration", "HoldfastTracing", "HoldfastMetrics", "LocalSockets", "HTTPWire",
+                "EventLoops", "TLSCertificates", "GatewayRouting", "OriginConnections", crypto, httpTypes,
+                instrumentation, nioCore, nioPosix, nioSSL, nioTLS, logging, serviceLifecycle, tracing,
             ],
             swiftSettings: settings
         ),

@@ -9,6 +9,10 @@ body=$memory/body head=$memory/head
 # Stale at once: the gateway validates it each time while the origin is reachable.
 stale='/respond?field=Cache-Control:max-age%3D0&body=old'
 
+# A text of 2,000 bytes, below the route that compresses.
+words=$(printf 'ferry%.0s' {1..400})
+packed="/packed/respond?field=Content-Type:text/css&field=Cache-Control:public,max-age%3D600&body=$words"
+
 done_() {
     printf '    ok  %s\n' "$1"
 }
@@ -163,6 +167,38 @@ online() {
     same "$memory/text"
     done_ 'coded content: each client gets what it can read'
 
+    get --compressed "$gateway$packed"
+    has '^Content-Encoding: gzip$'
+    has '^Vary: .*Accept-Encoding'
+    contains "$words"
+    local coding
+    for coding in gzip 'identity' 'gzip;q=0' '*' 'br, gzip;q=0.5'; do
+        settled --header "Accept-Encoding: $coding" "$gateway$packed"
+        has '^Cache-Status: holdfast; hit'
+        case $coding in
+        identity | 'gzip;q=0')
+            lacks '^Content-Encoding: '
+            has '^Content-Length: 2000$'
+            bytes 2000
+            ;;
+        *)
+            has '^Content-Encoding: gzip$'
+            lacks '^Accept-Ranges: '
+            gzip --decompress --stdout <"$body" >"$memory/part"
+            [ "$(cat "$memory/part")" = "$words" ] || wrong "not the text, decoded"
+            ;;
+        esac
+        get --head --header "Accept-Encoding: $coding" "$gateway$packed"
+        status 200
+    done
+    get --compressed --header 'Cookie: a=b' "$gateway$packed"
+    lacks '^Content-Encoding: '
+    get --header 'Accept-Encoding: gzip' --range 0-4 "$gateway$packed"
+    status 206
+    lacks '^Content-Encoding: '
+    contains 'ferry'
+    done_ 'compression: each client gets what it accepts; parts and requests with cookies get no coding'
+
     head -c 3000000 /dev/urandom >"$memory/content"
     local sum
     sum=$(sum "$memory/content")
@@ -244,6 +280,9 @@ offline() {
     same "$memory/feed"
     get --compressed "$gateway/gzip/80000"
     same "$memory/text"
+    get --compressed "$gateway$packed"
+    has '^Content-Encoding: gzip$'
+    contains "$words"
     get --head "$gateway/bytes/100000?seed=1"
     has '^Content-Length: 100000$'
     get --range 100-199 "$gateway/bytes/100000?seed=1"

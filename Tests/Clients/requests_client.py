@@ -16,6 +16,9 @@ from checks import check, digest, done, equal, settled
 LONG = 20
 # Stale at once: the gateway validates it each time while the origin is reachable.
 STALE = "/respond?field=Cache-Control:max-age%3D0&body=old"
+# Below the route that compresses.
+WORDS = "ferry" * 400
+PACKED = f"/packed/respond?field=Content-Type:text/plain&field=Cache-Control:max-age%3D600&body={WORDS}"
 
 
 def cache_status(response):
@@ -76,7 +79,17 @@ def online(gateway, memory):
         check("fwd=vary-miss" in cache_status(plain), cache_status(plain))
         equal(plain.content, packed.content, "the text, uncoded")
         remember(memory, "gzip", packed.content)
+        only = session.get(f"{gateway}/gzip/70000", timeout=LONG)
+        equal((only.headers["Content-Encoding"], len(only.content)), ("gzip", 70_000), "gzip")
+        remember(memory, "only-gzip", only.content)
         done("gzip: decoded, stored, and not served to clients that cannot decode it")
+
+        for coding in ("gzip", "identity", "gzip;q=0", "deflate, gzip"):
+            small = session.get(gateway + PACKED, headers={"Accept-Encoding": coding}, timeout=LONG)
+            equal((small.status_code, small.text), (200, WORDS), coding)
+            equal("Content-Encoding" in small.headers, coding in ("gzip", "deflate, gzip"), coding)
+            check("Accept-Encoding" in small.headers["Vary"], small.headers)
+        done("compression: each client gets what it accepts")
 
         size = 5_000_000
         for chunked in ("false", "true"):
@@ -126,6 +139,9 @@ def offline(gateway, memory):
         check(cache_status(feed).startswith("holdfast; hit"), cache_status(feed))
         packed = session.get(f"{gateway}/gzip/100000", timeout=LONG)
         equal((packed.status_code, packed.content), (200, remembered(memory, "gzip")), "gzip")
+        plain = session.get(f"{gateway}/gzip/70000", headers={"Accept-Encoding": "identity"}, timeout=LONG)
+        equal((plain.status_code, plain.content), (200, remembered(memory, "only-gzip")), "gzip, decoded by the gateway")
+        check(cache_status(plain).endswith("detail=decoded") and "Content-Encoding" not in plain.headers, plain.headers)
         with session.get(f"{gateway}/bytes/5000000?seed=7&chunked=true", stream=True, timeout=LONG) as streamed:
             equal(b"".join(streamed.iter_content(8192)), remembered(memory, "bytes"), "5 MB")
         moved = session.get(f"{gateway}/html", timeout=LONG)

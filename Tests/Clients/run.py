@@ -80,10 +80,14 @@ def run(name, command, kind, options):
         origin = kind(options, folder).start()
         gateway, running = None, [origin]
         gateway_log = os.path.join(folder, "gateway.log")
+        configuration = os.path.join(folder, "holdfast.yaml")
+        with open(configuration, "w") as file:
+            # Below '/packed', responses are compressed.
+            file.write(f"version: 1\nroutes:\n  - {{path: /packed, origin: {origin.url}, compress: on}}\n  - origin: {origin.url}\n")
         try:
             gateway = Process(
                 [
-                    os.path.join(options.bin, "holdfast"), "serve", "--origin", origin.url, "--listen", "127.0.0.1:0",
+                    os.path.join(options.bin, "holdfast"), "serve", "--config", configuration, "--listen", "127.0.0.1:0",
                     "--store", os.path.join(folder, "store"), "--threads", "2",
                 ],
                 gateway_log,

@@ -102,5 +102,34 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("gzip", true), ("x-gzip", true), ("*", true), ("gzip;q=0.001", true), ("gzip;q=0", false), ("br", false),
+        ("*;q=0", false), ("gzip;q=0, *", false), ("identity, gzip;q=0.9", false), ("identity;q=0.9, gzip", true),
+        ("identity;q=0.5, gzip;q=0.5", true), ("identity", false), ("identity;q=0, *;q=0.1", true),
+        ("gzip;q=1.1", false),
+        ("", false), ("g zip", false),
+    ])
+    func gzipIsPreferredUnlessAnotherWeightIsHigher(value: String, expected: Bool) {
+        #expect(AcceptEncoding.prefersGzip([.acceptEncoding: value]) == expected)
+    }
+
+    @Test(
+        arguments: [
+            ("gzip", ["gzip"], true), ("gzip", ["br"], false), ("gzip", [], true), ("*", ["zstd"], true),
+            ("identity;q=0", [], false), ("*;q=0", [], false), ("*;q=0, identity", [], true),
+            ("br", ["gzip", "br"], false),
+            ("br, gzip", ["gzip", "br"], true), ("", ["gzip"], false), ("", [], true), ("g zip", ["gzip"], false),
+            ("g zip", [], true),
+        ] as [(String, [String], Bool)]
+    )
+    func codingsAreAcceptedOneByOne(value: String, codings: [String], expected: Bool) {
+        #expect(AcceptEncoding.accepts(codings, [.acceptEncoding: value]) == expected)
+    }
+
+    @Test func withoutAcceptEncodingAnyCodingIsAccepted() {
+        #expect(AcceptEncoding.accepts(["br"], [:]))
+        #expect(!AcceptEncoding.prefersGzip([:]))
+    }
+
     @Test func absentAcceptEncodingStaysAbsent() { #expect(AcceptEncoding.normalized([:]) == nil) }
 }

@@ -24,7 +24,7 @@ import Testing
         eager-refresh: 0.8
         failure-throttle: 1 s
         routes:
-          - {name: api, host: api.local, path: /v1, origin: "https://api.example.com/v1", preserve-host: false, mode: preferStored, unknown-fields: pass, tags-from: [Surrogate-Key], upgrades: [WebSocket], rewrite: {location: true, bodies: [text/html]}}
+          - {name: api, host: api.local, path: /v1, origin: "https://api.example.com/v1", preserve-host: false, mode: preferStored, unknown-fields: pass, tags-from: [Surrogate-Key], upgrades: [WebSocket], rewrite: {location: true, bodies: [text/html]}, compress: on}
         rules:
           - name: catalogue
             match: {url: "https://api.example.com/catalogue/**", method: [GET, HEAD, POST]}
@@ -131,6 +131,7 @@ import Testing
         #expect(configuration.routes[0].upgrades == ["websocket"] && configuration.limits.tunnels == 500)
         #expect(configuration.stallTimeouts.tunnel == .seconds(120))
         #expect(configuration.routes[0].rewriting == .init(bodies: ["text/html"]))
+        #expect(configuration.routes[0].compresses)
         #expect(configuration.options.softTimeout == .seconds(2) && configuration.options.eagerRefresh == 0.8)
         #expect(configuration.options.goodDataGuard?.minimumJSONShare == 0.5)
         #expect(configuration.options.goodDataGuard?.refusesHTML == true)

@@ -47,7 +47,6 @@ let structuredFields: Target.Dependency = .product(
 let hasRequestLayer = Context.environment["MUTANTS_REQUEST_LAYER"] != nil
 
 let requestLayer: [Target] = [
-    .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"]), .yum(["zlib-devel"])]),
     .target(
         name: "HTTPClientTransport",
         dependencies: [
@@ -92,8 +91,8 @@ let requestLayer: [Target] = [
 
 /// The targets that both packages have.
 let shared: Set<String> = [
-    "CSQLite", "HoldfastMigrations", "StoreFiles", "StoreMemory", "OfflineStore", "HTTPCacheSemantics", "HTTPCache",
-    "HTTPCacheOperations",
+    "CSQLite", "CZlib", "HoldfastMigrations", "StoreFiles", "StoreMemory", "OfflineStore", "HTTPCacheSemantics",
+    "HTTPCache", "HTTPCacheOperations",
     "HoldfastConfiguration", "TestSupport",
 ]
 
@@ -117,6 +116,7 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]),
+        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"]), .yum(["zlib-devel"])]),
         .target(
             name: "HoldfastMigrations",
             path: "Migrations",
@@ -240,10 +240,10 @@ let package = Package(
         .target(
             name: "HoldfastGateway",
             dependencies: [
-                "LibC", "CNGHTTP2", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastConfiguration",
-                "HoldfastTracing", "HoldfastMetrics", "LocalSockets", "HTTPWire", "EventLoops", "TLSCertificates",
-                "GatewayRouting", "OriginConnections", crypto, httpTypes, instrumentation, nioCore, nioPosix, nioSSL,
-                nioTLS, logging, serviceLifecycle, tracing,
+                "LibC", "CNGHTTP2", "CZlib", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
+                "HoldfastConfiguration", "HoldfastTracing", "HoldfastMetrics", "LocalSockets", "HTTPWire",
+                "EventLoops", "TLSCertificates", "GatewayRouting", "OriginConnections", crypto, httpTypes,
+                instrumentation, nioCore, nioPosix, nioSSL, nioTLS, logging, serviceLifecycle, tracing,
             ]
         ),
         .target(name: "HoldfastMetrics", dependencies: ["LibC", coreMetrics]),
@@ -287,7 +287,7 @@ let package = Package(
         .testTarget(
             name: "HoldfastGatewayTests",
             dependencies: [
-                "CNGHTTP2", "HTTP2Client", "HTTPWire", "EventLoops", "GatewayRouting", "TLSCertificates",
+                "CNGHTTP2", "CZlib", "HTTP2Client", "HTTPWire", "EventLoops", "GatewayRouting", "TLSCertificates",
                 "OriginConnections", "HoldfastGateway", "LocalSockets", "HoldfastConfiguration",
                 "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore", "HoldfastTesting",
                 "TestSupport", "HoldfastTracing", "LibC", httpTypes, nioCore, nioPosix, nioSSL, logging,

@@ -123,6 +123,7 @@ ROUTE = {
     "tags-from": [None, ["Surrogate-Key"]],
     "upgrades": [None, ["websocket"]],
     "rewrite": [None, False, {"bodies": ["text/html"]}, {"location": False}],
+    "compress": [None, True],
 }
 
 ORIGIN = {

@@ -44,6 +44,10 @@ public struct GatewayRoute: Sendable, Hashable {
     /// How responses are rewritten for their clients. By default, only fields are rewritten.
     public var rewriting = HoldfastConfiguration.Configuration.Rewriting()
 
+    /// Whether responses without a content coding are compressed with gzip for clients that prefer
+    /// it. Stored responses stay as the origin sent them.
+    public var compresses = false
+
     package let pattern: HostPattern
     let prefix: PathPrefix
     let originPrefix: PathPrefix

@@ -35,6 +35,7 @@ extension GatewayRoutes {
                 if let handling = route.unknownFields { made.unknownFields = handling }
                 made.upgrades = route.upgrades
                 made.rewriting = route.rewriting
+                made.compresses = route.compresses
                 return made
             } catch {
                 report(index, setting, "\(error)")

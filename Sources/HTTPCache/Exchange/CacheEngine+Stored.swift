@@ -80,6 +80,7 @@ extension CacheEngine {
             isStale: !isValidated && (!serve.freshness.isFresh || serve.stored.head.isInvalidated),
             isValidated: isValidated,
             stored: serve.stored,
+            isToBeDecoded: serve.isToBeDecoded,
             outcome: serve.outcome
         )
     }
@@ -203,7 +204,10 @@ extension PreparedRequest {
             head.headerFields[.contentRange] = nil
             return (head, nil)
         }
-        let selection = policy.selection(of: stored.head, bodyLength: stored.bodyLength, for: request.head)
+        // A range of the decoded content is not a range of the stored content.
+        let selection: StoredSelection =
+            serve.isToBeDecoded
+            ? .complete : policy.selection(of: stored.head, bodyLength: stored.bodyLength, for: request.head)
         let head = policy.head(
             for: selection,
             of: stored.head,

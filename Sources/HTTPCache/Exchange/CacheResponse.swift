@@ -29,6 +29,8 @@ public struct CacheResponse: Sendable {
     public var isValidated = false
     /// The underlying stored response, if there already is one.
     public var stored: StoredResponse?
+    /// Whether the caller must decode `gzip`: see ``CacheRequest/decodesGzip``.
+    package var isToBeDecoded = false
     /// The result in RFC 9211's terms.
     public var outcome: CacheOutcome
     /// The redirects that led to this response; `nil` if there were none. The engine does not

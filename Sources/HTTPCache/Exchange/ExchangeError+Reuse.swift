@@ -53,6 +53,25 @@ extension ExchangeError {
         )
     }
 
+    /// Returns the error for a response that is stored only in codings that the client does not
+    /// accept.
+    ///
+    /// - Parameter cause: the failure of an unreachable origin; `nil` if the origin may not be
+    ///   contacted.
+    static func unreadableCoding(_ request: CacheRequest, _ codings: [String], cause: (any Error)?) -> ExchangeError {
+        let names = codings.joined(separator: ", ")
+        return ExchangeError(
+            code: cause == nil ? .offlineMiss : .originUnreachable,
+            message:
+                "'\(request.redactedTarget)' is stored only with the content coding '\(names)', which the request does not "
+                + "accept and the cache does not decode, and the origin "
+                + "\(cause == nil ? "may not be contacted" : "is unreachable"). Send 'Accept-Encoding: \(names)'.",
+            status: 504,
+            outcome: CacheOutcome(forward: .varyMiss, detail: .coding),
+            cause: cause
+        )
+    }
+
     /// Returns the error for an origin that sent no response.
     static func originFailed(_ request: CacheRequest, _ error: any Error, isStored: Bool) -> ExchangeError {
         let failure = error as? TransportError

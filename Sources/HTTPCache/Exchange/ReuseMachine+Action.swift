@@ -11,6 +11,8 @@ extension ReuseMachine {
         /// Whether to renew the response in the background, so that the next caller gets a newer
         /// response.
         package var isToBeRefreshed = false
+        /// See ``CacheResponse/isToBeDecoded``.
+        package var isToBeDecoded = false
         /// The reason that would forbid serving this response (a directive, or `invalidated`), but
         /// that the operator overrides.
         package var liftedDirective: String?

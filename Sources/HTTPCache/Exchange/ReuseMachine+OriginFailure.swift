@@ -20,6 +20,9 @@ extension ReuseMachine {
             )
             return .serve(served)
         }
+        if (error as? TransportError)?.code.isUnreachable == true, let action = useOtherCoding(cause: error) {
+            return action
+        }
         if (error as? TransportError)?.code.isUnreachable == true, preference != .networkOnly,
             let (stored, reuse) = considered
         {

@@ -23,6 +23,8 @@ package struct ReuseMachine: Sendable {
     let eagerRefresh: Double?
     /// The selected stored response, and the policy's verdict on it.
     package private(set) var considered: (stored: StoredResponse, reuse: Reuse)?
+    /// If no stored response matches, a response that would match without `Accept-Encoding`.
+    private(set) var inOtherCoding: (stored: StoredResponse, reuse: Reuse)?
 
     /// - Parameters:
     ///   - mode: replaces the request's own mode, to forecast the result in another mode.
@@ -73,8 +75,13 @@ package struct ReuseMachine: Sendable {
     package mutating func decide(on found: [StoredResponse]) -> Action {
         // The response that an earlier lookup found may no longer exist.
         considered = nil
+        inOtherCoding = nil
         let candidates = storedByRules(found)
         guard let index = select(candidates) else {
+            inOtherCoding = selectInOtherCoding(candidates).map {
+                ($0, policy.reuse(of: $0.head, for: request, at: instant(for: $0.head)))
+            }
+            if mode == .offline, let action = useOtherCoding(cause: nil) { return action }
             return decideMiss(candidates.isEmpty ? .uriMiss : .varyMiss)
         }
         let stored = candidates[index]

@@ -91,6 +91,9 @@ public struct CacheRequest: Sendable {
     /// `X-Request-Id` before rules are applied. It is unique, so it is neither in ``head`` nor used
     /// to compare requests.
     package var requestID: String?
+    /// Whether the caller decodes `gzip` if ``CacheResponse/isToBeDecoded`` says so. If the origin
+    /// cannot be asked, it then gets a stored response in a coding that only other requests accept.
+    package var decodesGzip = false
     /// Whether the request is a probe of an origin that counts as unreachable.
     package var isProbe = false
     /// Parts that few requests have; see ``rare``.

@@ -25,7 +25,7 @@ package struct CredentialPartition: Sendable {
         RequestFieldTable.credentials.entry(of: field.name.canonicalName)?.meaning
     }
 
-    static func hasCredentials(_ fields: HTTPFields, ignoring ignored: Set<HTTPField.Name> = []) -> Bool {
+    package static func hasCredentials(_ fields: HTTPFields, ignoring ignored: Set<HTTPField.Name> = []) -> Bool {
         // By index, because a loop over the fields copies each field.
         fields.indices.contains {
             isCredential(fields[$0]) && (ignored.isEmpty || !ignored.contains(fields[$0].name))

@@ -18,6 +18,12 @@ extension CacheOutcome.Detail {
     /// The response is fresh, and was served without validation by a node that may have missed
     /// other nodes' purges.
     public static let cutOff = CacheOutcome.Detail("cut-off")
+    /// The origin cannot be asked, and a response that is stored only with `gzip` was decoded for a
+    /// client that does not accept `gzip`.
+    package static let decoded = CacheOutcome.Detail("decoded")
+    /// The origin cannot be asked, and the response is stored only in a coding that the client does
+    /// not accept and the cache does not decode.
+    package static let coding = CacheOutcome.Detail("coding")
     /// Too many requests are waiting for the origin.
     public static let overloaded = CacheOutcome.Detail("overloaded")
 

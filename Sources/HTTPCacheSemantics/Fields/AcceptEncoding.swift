@@ -1,6 +1,6 @@
 package import HTTPTypes
 
-/// Normalizes `Accept-Encoding`. RFC 9110 §12.5.3
+/// Reads and normalizes `Accept-Encoding`. RFC 9110 §12.5.3
 package enum AcceptEncoding {
     /// Returns one spelling for all requests that accept the same subset of `br`, `gzip` and
     /// `zstd`.
@@ -16,44 +16,76 @@ package enum AcceptEncoding {
     /// - Returns: `nil` if the fields must not change: the field is absent, a line is malformed, or
     ///   the client accepts only other codings and rejects `identity`.
     package static func normalized(_ fields: HTTPFields) -> String? {
-        guard fields.contains(.acceptEncoding) else { return nil }
-        var weights: [String: Bool] = [:]
-        for value in fields[values: .acceptEncoding] {
-            for member in value.utf8.split(separator: UInt8(ascii: ",")) {
-                guard let (coding, isAccepted) = read(member) else { return nil }
-                guard let coding else { continue }
-                // If a coding is listed twice, both members must accept it.
-                weights[coding] = (weights[coding] ?? true) && isAccepted
-            }
-        }
-        let others = weights["*"] ?? false
-        var accepted = ["br", "gzip", "zstd"].filter { weights[$0] ?? others }
-        let acceptsIdentity = weights["identity"] ?? weights["*"] ?? true
-        if !acceptsIdentity {
+        guard let weights = weights(fields) else { return nil }
+        var accepted = ["br", "gzip", "zstd"].filter { accepts($0, weights) }
+        if !accepts("identity", weights) {
             guard !accepted.isEmpty else { return nil }
             accepted.append("identity;q=0")
         }
         return accepted.isEmpty ? "identity" : accepted.joined(separator: ", ")
     }
 
-    /// Reads one member. Returns its coding in lower case (`nil` for an empty member) and whether
-    /// its weight is above 0, or `nil` if the member is malformed.
-    private static func read(_ member: Substring.UTF8View.SubSequence) -> (coding: String?, isAccepted: Bool)? {
+    /// Returns whether a client that sends these fields gets `gzip` rather than content without a
+    /// coding: the field accepts `gzip`, and gives `identity` no higher weight.
+    ///
+    /// A client that does not send the field, or sends a malformed field, gets no coding.
+    package static func prefersGzip(_ fields: HTTPFields) -> Bool {
+        guard let weights = weights(fields), let weight = weights["gzip"] ?? weights["*"], weight > 0 else {
+            return false
+        }
+        return weight >= weights["identity"] ?? 0
+    }
+
+    /// Returns whether a client that sends these fields can read content with all of these codings.
+    ///
+    /// Without the field, any coding is acceptable; a malformed field accepts none. RFC 9110
+    /// §12.5.3
+    ///
+    /// - Parameter codings: in lower case, without `identity`; empty for content without a coding.
+    package static func accepts(_ codings: [String], _ fields: HTTPFields) -> Bool {
+        guard fields.contains(.acceptEncoding) else { return true }
+        guard let weights = weights(fields) else { return codings.isEmpty }
+        return (codings.isEmpty ? ["identity"] : codings).allSatisfy { accepts($0, weights) }
+    }
+
+    private static func accepts(_ coding: String, _ weights: [String: Int]) -> Bool {
+        (weights[coding] ?? weights["*"] ?? (coding == "identity" ? 1 : 0)) > 0
+    }
+
+    /// Returns the weight of each named coding, in thousandths; `nil` if the field is absent or a
+    /// line is malformed.
+    private static func weights(_ fields: HTTPFields) -> [String: Int]? {
+        guard fields.contains(.acceptEncoding) else { return nil }
+        var weights: [String: Int] = [:]
+        for value in fields[values: .acceptEncoding] {
+            for member in value.utf8.split(separator: UInt8(ascii: ",")) {
+                guard let (coding, weight) = read(member) else { return nil }
+                guard let coding else { continue }
+                // If a coding is listed twice, both members must accept it.
+                weights[coding] = min(weights[coding] ?? weight, weight)
+            }
+        }
+        return weights
+    }
+
+    /// Reads one member. Returns its coding in lower case (`nil` for an empty member) and its
+    /// weight in thousandths, or `nil` if the member is malformed.
+    private static func read(_ member: Substring.UTF8View.SubSequence) -> (coding: String?, weight: Int)? {
         let parts = member.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
             .map { Array($0.trimmingWhitespace()) }
-        guard let name = parts.first else { return (nil, false) }
-        if name.isEmpty { return parts.count == 1 ? (nil, false) : nil }
+        guard let name = parts.first else { return (nil, 0) }
+        if name.isEmpty { return parts.count == 1 ? (nil, 0) : nil }
         guard name.allSatisfy(\.isTokenByte), parts.count <= 2 else { return nil }
         var coding = String(decoding: name.map(\.asciiLowercased), as: UTF8.self)
         // `x-gzip` means `gzip`. RFC 9110 §8.4.1.3
         if coding == "x-gzip" { coding = "gzip" }
-        guard parts.count == 2 else { return (coding, true) }
+        guard parts.count == 2 else { return (coding, 1000) }
         guard let weight = weight(parts[1]) else { return nil }
         return (coding, weight)
     }
 
-    /// Returns whether `q=…` is above 0, or `nil` if it is not a weight. RFC 9110 §12.4.2
-    private static func weight(_ bytes: [UInt8]) -> Bool? {
+    /// Returns the weight in `q=…` in thousandths, or `nil` if it is not a weight. RFC 9110 §12.4.2
+    private static func weight(_ bytes: [UInt8]) -> Int? {
         guard bytes.count >= 3, bytes.count <= 7, bytes[0].asciiLowercased == UInt8(ascii: "q"),
             bytes[1] == UInt8(ascii: "=")
         else { return nil }
@@ -61,10 +93,9 @@ package enum AcceptEncoding {
         guard digits[2] == UInt8(ascii: "0") || digits[2] == UInt8(ascii: "1"),
             digits.count == 1 || digits[3] == UInt8(ascii: "."), digits.dropFirst(2).allSatisfy(\.isDigit)
         else { return nil }
-        let isZero = digits.allSatisfy { $0 == UInt8(ascii: "0") || $0 == UInt8(ascii: ".") }
-        guard digits[2] == UInt8(ascii: "0") || digits.dropFirst(2).allSatisfy({ $0 == UInt8(ascii: "0") }) else {
-            return nil
-        }
-        return !isZero
+        // Missing decimals are zeros.
+        let thousandths = ([digits[2]] + digits.dropFirst(2) + Array("000".utf8)).prefix(4)
+        let weight = thousandths.reduce(0) { $0 * 10 + Int($1 & 0x0F) }
+        return weight <= 1000 ? weight : nil
     }
 }

@@ -30,6 +30,8 @@ public struct Configuration: Sendable {
         public var upgrades: [String] = []
         /// `rewrite`: how responses are rewritten for the clients of a gateway.
         public var rewriting = Rewriting()
+        /// `compress`: whether a gateway compresses responses with gzip for clients that prefer it.
+        public var compresses = false
         /// The line on which the route begins; `nil` if the route is not from a file.
         package var line: Int?
         /// The maximum number of protocols in ``upgrades``.

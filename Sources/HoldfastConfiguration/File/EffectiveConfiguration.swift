@@ -103,6 +103,7 @@ extension Configuration.Route {
                     rewriting.bodies.isEmpty ? nil : Writers.list(rewriting.bodies),
                     standard: rewriting.bodies.isEmpty
                 ),
+                setting("compress", "\(compresses)", standard: !compresses),
             ]
         )
     }

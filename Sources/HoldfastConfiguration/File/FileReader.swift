@@ -112,6 +112,7 @@ struct FileReader {
 extension FileReader {
     private static let routeKeys = [
         "name", "host", "path", "origin", "preserve-host", "mode", "unknown-fields", "tags-from", "upgrades", "rewrite",
+        "compress",
     ]
 
     private mutating func readRoutes(_ entry: FileValue.Entry) {
@@ -148,6 +149,7 @@ extension FileReader {
                             Configuration.FieldHandling.allCases.map { ($0.rawValue, $0) }
                         )
                     case "rewrite": route.rewriting = try Readers.rewriting(inner.value)
+                    case "compress": route.compresses = try inner.value.flag()
                     case "tags-from": route.tagsFrom = try Readers.tagFields(inner.value)
                     case "upgrades": route.upgrades = try Readers.upgrades(inner.value)
                     default: throw Readers.unknown(inner, of: Self.routeKeys)

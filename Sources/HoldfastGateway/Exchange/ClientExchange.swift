@@ -13,10 +13,13 @@ import Synchronization
 /// loop, or by a task. It does not depend on the client's protocol: it takes a head, pulls content
 /// from ``RequestContent``, and gives a ``GatewayResponse`` to a ``ClientResponseWriter``.
 ///
+/// ``ExchangeContent`` reads the request's content, and ``ExchangeTask`` does everything that may
+/// wait.
+///
 /// `@unchecked`: it is used only on the client's event loop, except ``inform(_:)`` and
-/// ``requestContent``, which other threads may use. The list of interim responses has a lock, and
-/// content is pulled on the event loop. Functions for the exchange's task switch to the event loop
-/// before they access anything.
+/// ``enterLoop()``, which other threads may use. The list of interim responses has a lock. The
+/// exchange's task and the content's reader switch to the event loop before they access anything
+/// else.
 final class ClientExchange: @unchecked Sendable {
     private enum State {
         case waiting
@@ -28,18 +31,9 @@ final class ClientExchange: @unchecked Sendable {
         case over
     }
 
-    /// How a request's range is used, if it has one.
-    enum RangeUse {
-        case asRequested
-        /// The range is ignored: the client gets the complete content, because it is rewritten.
-        case ignored
-        /// The range is used as requested, because the content is not rewritten.
-        case settled
-    }
-
     let request: GatewayRequest
     let session: ClientSession
-    private let content: any RequestContent
+    let content: any RequestContent
     let writer: any ClientResponseWriter
     private var state = State.waiting
     private var task: Task<Void, Never>?
@@ -60,9 +54,9 @@ final class ClientExchange: @unchecked Sendable {
     private var isRecorded = true
     /// The length of a stream's content, if it is known.
     private var streamLength: StatedLength?
-    /// How the response is rewritten; `nil` if it is not, or no route was chosen.
-    var rewriting: ResponseRewriting?
-    var rangeUse = RangeUse.asRequested
+    /// The changes to the response; `nil` if no route was chosen.
+    var transforms: ResponseTransforms?
+    var rangeUse = ExchangeTask.RangeUse.asRequested
     /// The request's key, while the hot table may keep the response for identical requests.
     private(set) var hotKey: HotKey?
 
@@ -156,14 +150,11 @@ final class ClientExchange: @unchecked Sendable {
         if request.isPurge { return purge() }
         let (service, context) = (session.service, responseContext)
         guard service.isHealthCheck(request, context.inForce) else {
-            if !request.upgrade.isNone, serveUpgrade(context) { return }
+            if !request.upgrade.isNone, UpgradeAttempt.serve(self, context) { return }
             return startTask(for: .request)
         }
         isRecorded = false
-        startTask {
-            let response = await service.healthResponse(self.request, context)
-            if (try? await self.enterLoop()) != nil { self.finish(with: response) }
-        }
+        finishLater { await service.healthResponse(self.request, context) }
     }
 
     /// Serves the request from the result of a disk lookup, which is `nil` if the store failed.
@@ -179,7 +170,7 @@ final class ClientExchange: @unchecked Sendable {
     private func respond(with hit: ImmediateHit, from tier: ExchangeRecord.Tier) {
         session.executor.noteHit()
         record.tier = tier
-        finish(hit.response, hit.content, hit: hit)
+        finish(hit.response, hit.content, hit)
     }
 
     /// Fetches a response that is not stored from the origin: on the event loop, or else in a task.
@@ -197,19 +188,15 @@ final class ClientExchange: @unchecked Sendable {
             guard let whole = response.body.whole else { return startTask(for: .response(response)) }
             finish(response, whole)
         case .relayed(let response):
-            if rewrites(response) { return finish(CacheResponse(response), response.content) }
+            if transforms?.concerns(response) == true { return finish(CacheResponse(response), response.content) }
             finish(with: .relayed(response, responseContext))
         case .continueInTask:
             startTask(for: .attempt(attempt))
         }
     }
 
-    func head(of response: CacheResponse) -> GatewayResponseHead {
-        session.service.responseHead(response.head, ExchangeFacts(response), responseContext)
-    }
-
-    func startTask(for source: ResponseSource) {
-        startTask { await self.respond(from: source) }
+    func startTask(for source: ExchangeTask.Source) {
+        startTask { await ExchangeTask(exchange: self).respond(from: source) }
     }
 
     func startTask(_ body: @escaping @Sendable () async -> Void) {
@@ -226,14 +213,29 @@ final class ClientExchange: @unchecked Sendable {
         startTask(for: .upgrade(attempt))
     }
 
+    /// Moves the exchange's task to the event loop if it is elsewhere. The task calls this function
+    /// after every wait.
+    ///
+    /// - Throws: `CancellationError` if the exchange is over.
+    func enterLoop() async throws {
+        if !eventLoop.inEventLoop { try await eventLoop.submit {}.get() }
+        eventLoop.assertInEventLoop()
+        if isOver { throw CancellationError() }
+    }
+
     /// Serves a PURGE.
     private func purge() {
         let (service, context) = (session.service, responseContext)
         guard let client = service.purgingClient(request, from: session.client, context.inForce) else {
             return finish(with: service.purgeRefusal(context))
         }
+        finishLater { await service.purge(self.request, by: client, context.inForce, context) }
+    }
+
+    /// Writes a response of the gateway itself, which needs a task.
+    private func finishLater(_ respond: @escaping @Sendable () async -> GatewayResponse) {
         startTask {
-            let response = await service.purge(self.request, by: client, context.inForce, context)
+            let response = await respond()
             if (try? await self.enterLoop()) != nil { self.finish(with: response) }
         }
     }
@@ -256,9 +258,47 @@ final class ClientExchange: @unchecked Sendable {
         for var head in interims.withLock({ exchange(&$0, with: []) }) {
             // The ID may belong to another client's request.
             if record.requestID != nil { head.headerFields[.xRequestID] = nil }
-            rewriteInterim(&head.headerFields)
+            changeFields(&head.headerFields)
             writer.inform(head)
         }
+    }
+
+    /// Changes the fields of a response without content for the exchange's client.
+    func changeFields(_ fields: inout HTTPFields) {
+        _ = transforms?.changeFields(&fields, for: session.client, of: request)
+    }
+
+    /// Changes the head of a response for the exchange's client, and decides how its content is
+    /// sent.
+    func plan(_ head: inout GatewayResponseHead, of response: CacheResponse) -> ResponseTransforms.Plan {
+        transforms?.plan(&head, of: response, for: session.admission, request) ?? .unchanged
+    }
+
+    /// Writes a response that is in memory. If its content is transformed, and long, a task does
+    /// that.
+    ///
+    /// - Parameter hit: the stored response, if an identical request may get the same bytes.
+    private func finish(_ response: CacheResponse, _ whole: ByteBuffer, _ hit: ImmediateHit? = nil) {
+        var head = session.service.responseHead(response.head, ExchangeFacts(response), responseContext)
+        let plan = plan(&head, of: response)
+        let candidate = hit.flatMap { session.hotCandidate(hotKey, $0, head, to: request, of: record.route) }
+        switch plan {
+        case .unchanged: return finish(head, whole, candidate)
+        case .chain(var chain)
+        where whole.readableBytes <= ContentChain.pieceLimit && chain.sendsWhole(whole.readableBytes, isHit: true):
+            if let content = try? chain.transform(whole) { return finish(head, content, candidate) }
+        case .chain, .partial, .maybePartial: break
+        }
+        var response = response
+        response.body = BodyStream(whole)
+        startTask(for: .response(response, candidate))
+    }
+
+    /// Writes a response with all its content.
+    ///
+    /// - Parameter candidate: keeps the response with this content for identical requests.
+    func finish(_ head: GatewayResponseHead, _ content: ByteBuffer, _ candidate: HotCandidate? = nil) {
+        finish(with: candidate.map { .stored(head, content, $0) } ?? .whole(head, content))
     }
 
     /// Writes a response with all its content.
@@ -272,22 +312,22 @@ final class ClientExchange: @unchecked Sendable {
 
     /// Writes the head of a response whose content follows in pieces.
     func startStream(_ head: GatewayResponseHead, length: StatedLength?) {
-        writeInterims()
-        state = .streaming
         streamLength = length
-        let response = GatewayResponse.stream(head, length: length)
-        record.take(response)
-        record.firstByte = .now()
-        writer.respond(with: response)
+        begin(.stream(head, length: length), as: .streaming)
+        writer.respond(with: .stream(head, length: length))
     }
 
     /// Records that the head of a tunnel is written next.
     func beginTunnel(_ head: GatewayResponseHead) {
-        writeInterims()
-        state = .tunnel
+        begin(.stream(head, length: nil), as: .tunnel)
         upgrade = nil
         task = nil
-        record.take(.stream(head, length: nil))
+    }
+
+    private func begin(_ response: GatewayResponse, as next: State) {
+        writeInterims()
+        state = next
+        record.take(response)
         record.firstByte = .now()
     }
 
@@ -298,6 +338,9 @@ final class ClientExchange: @unchecked Sendable {
         record.tunnelEnding = summary.ending
         end(summary.ending.abort)
     }
+
+    /// Counts content of the request that was delivered.
+    func countContent(_ bytes: Int) { record.receivedBytes += bytes }
 
     /// Writes a piece of a stream's content.
     ///
@@ -346,62 +389,5 @@ final class ClientExchange: @unchecked Sendable {
         record.abort = abort
         session.telemetry.record(record)
         trace.end(record)
-    }
-
-    // MARK: The request's content
-
-    /// The request's content, pulled from the connection; `nil` if there is none.
-    var requestContent: BodyStream? {
-        switch request.content {
-        case .none: nil
-        case .length(0): .empty
-        case .length(let length): BodyStream(length: length) { { try await self.nextContent() } }
-        case .unknownLength: BodyStream(trailed: TrailedRequest(self))
-        }
-    }
-
-    /// Counts content that was delivered.
-    func countContent(_ bytes: Int) { record.receivedBytes += bytes }
-
-    private func nextContent() async throws -> ByteBuffer? {
-        if case .body(let bytes) = try await nextEvent() { bytes } else { nil }
-    }
-
-    /// Returns the next piece or the end. May run on any thread.
-    fileprivate func nextEvent() async throws -> ContentDecoder.Event {
-        let piece = eventLoop.inEventLoop ? pullContent() : try await eventLoop.submit { self.pullContent() }.get()
-        guard let piece else { throw CancellationError() }
-        return try await piece.get()
-    }
-
-    private func pullContent() -> EventLoopFuture<ContentDecoder.Event>? { isOver ? nil : content.nextContent() }
-
-    /// Reads and drops the request's content, after the event loop's pending work.
-    func discardContent() {
-        eventLoop.execute { if !self.isOver { self.content.discardContent() } }
-    }
-}
-
-/// A request's content of unknown length, which may end with trailers.
-///
-/// The trailers arrive with the end itself: after that, the connection may already be at another
-/// request.
-private final class TrailedRequest: TrailedContent {
-    private let exchange: ClientExchange
-    private let received = Mutex<HTTPFields?>(nil)
-
-    init(_ exchange: ClientExchange) { self.exchange = exchange }
-
-    func startReading() -> () async throws -> ByteBuffer? { { try await self.next() } }
-
-    var trailers: HTTPFields? { received.withLock { $0 } }
-
-    private func next() async throws -> ByteBuffer? {
-        switch try await exchange.nextEvent() {
-        case .body(let bytes): return bytes
-        case .end(let trailers):
-            if let trailers { received.withLock { $0 = trailers } }
-            return nil
-        }
     }
 }

@@ -12,8 +12,8 @@ final class ConfigurationInForce: Sendable {
     let originNames: [String]
     /// Whether any route allows the WebSocket protocol.
     let allowsWebSocket: Bool
-    /// How each route's responses are rewritten; `nil` if they are not.
-    let rewritings: [ResponseRewriting?]
+    /// How each route's responses are changed on their way out.
+    let transforms: [ResponseTransforms]
     /// The `Via` field for each protocol that a request may be received over. RFC 9110 §7.6.3
     private let vias: [HTTPField]
     /// The value of `Via` in responses, regardless of the HTTP version that the origin used.
@@ -25,13 +25,24 @@ final class ConfigurationInForce: Sendable {
     ///   - instance: a number that differs between gateways with the same pseudonym, which may be
     ///     in front of or behind this one.
     ///   - labels: gives each route its metric label.
-    init(_ configuration: GatewayConfiguration, instance: UInt32, labels: RouteLabels) {
+    ///   - compressions: the permits for compressed responses, which all configurations share.
+    init(
+        _ configuration: GatewayConfiguration,
+        instance: UInt32,
+        labels: RouteLabels,
+        compressions: CompressionPermits = CompressionPermits()
+    ) {
         self.configuration = configuration
         routeLabels = labels.labels(of: configuration.routes.routes)
         originNames = configuration.routes.routes.map(\.origin.name)
         allowsWebSocket = configuration.routes.routes.contains { $0.upgrades.contains("websocket") }
         let map = RewriteMap(configuration.routes, mirrors: configuration.mirrors)
-        rewritings = configuration.routes.routes.indices.map { ResponseRewriting(configuration, map, route: $0) }
+        transforms = configuration.routes.routes.indices.map {
+            ResponseTransforms(
+                rewriting: ResponseRewriting(configuration, map, route: $0),
+                compression: ResponseCompression(configuration, compressions, route: $0)
+            )
+        }
         let digits = String(instance, radix: 16)
         let ownName = configuration.pseudonym + "-" + String(repeating: "0", count: 8 - digits.count) + digits
         self.ownName = ownName

@@ -57,7 +57,7 @@ extension GatewayService {
         let choice = try choice(for: head, routes)
         exchange.record.route = inForce.routeLabels[choice.route]
         exchange.record.origin = inForce.originNames[choice.route]
-        exchange.rewriting = inForce.rewritings[choice.route]
+        exchange.transforms = inForce.transforms[choice.route]
         var request: CacheRequest
         if let known, known.inForce === inForce, known.route == choice.route, known.method == head.method {
             request = known.request
@@ -75,7 +75,7 @@ extension GatewayService {
         }
         // Set after 'known', because these values belong to this request only.
         request.requestID = exchange.record.requestID
-        if exchange.rangeUse == .ignored { ResponseRewriting.dropRange(&request.head.headerFields) }
+        if exchange.rangeUse == .ignored { request.head.headerFields.dropRange() }
         if exchange.session.telemetry.log?.wantsOrigins == true {
             let report = OriginReport()
             exchange.record.originReport = report
@@ -154,7 +154,7 @@ extension GatewayService {
             unknown: routes.routes[choice.route].unknownFields
         )
         var fields = try decrementMaxForwards(head, passing.fields)
-        inForce.rewritings[choice.route]?.adaptRequest(&fields, head.method)
+        inForce.transforms[choice.route].adaptRequest(&fields, head.method)
         if dropsTrace {
             fields[.traceparent] = nil
             fields[.tracestate] = nil
@@ -171,6 +171,7 @@ extension GatewayService {
         }
         var request = CacheRequest(head: originHead, storage: passing.isStorable ? .byResponse : .never)
         request.client = admission.principal(head.fields, inForce.configuration)
+        request.decodesGzip = true
         return request
     }
 
@@ -197,13 +198,14 @@ extension GatewayService {
         _ exchange: ClientExchange,
         _ configuration: GatewayConfiguration
     ) async throws -> RequestBody? {
-        guard let content = exchange.requestContent else { return nil }
+        let reader = ExchangeContent(exchange)
+        guard let content = reader.stream else { return nil }
         switch request.method.rawValue {
         case "GET", "HEAD",
             _ where request.method.returnsRequest:
             // RFC 9110 §9.3.1 gives this content no meaning. It is not in the key, so an origin
             // that reads it would poison the stored response.
-            exchange.discardContent()
+            reader.discard()
             return nil
         case "QUERY":
             return try await content.limited(to: configuration.contentLimit).keyed(

@@ -18,6 +18,7 @@ final class GatewayService: Sendable {
     let logger: Logger
     let admission: Admission
     let health: HealthReporter
+    let compressions: CompressionPermits
     let tasks = ExchangeTasks()
     /// `nil` if requests get no spans. Their trace contexts then pass unchanged.
     let tracer: RequestTracer?
@@ -31,10 +32,14 @@ final class GatewayService: Sendable {
         admission: Admission = Admission(),
         health: HealthReporter = HealthReporter { .ok },
         tracer: RequestTracer? = nil,
-        labels: RouteLabels = RouteLabels()
+        labels: RouteLabels = RouteLabels(),
+        compressions: CompressionPermits = CompressionPermits()
     ) {
         self.admission = admission
-        self.current = Mutex(ConfigurationInForce(configuration, instance: instance, labels: labels))
+        self.compressions = compressions
+        self.current = Mutex(
+            ConfigurationInForce(configuration, instance: instance, labels: labels, compressions: compressions)
+        )
         self.instance = instance
         self.labels = labels
         self.engine = engine
@@ -55,7 +60,12 @@ final class GatewayService: Sendable {
         var configuration = configuration
         current.withLock { inForce in
             configuration.listeners = inForce.configuration.listeners
-            inForce = ConfigurationInForce(configuration, instance: instance, labels: labels)
+            inForce = ConfigurationInForce(
+                configuration,
+                instance: instance,
+                labels: labels,
+                compressions: compressions
+            )
         }
         // This also updates the settings version.
         engine.selectsByScheme = configuration.servesBothSchemes

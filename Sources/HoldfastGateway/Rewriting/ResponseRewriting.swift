@@ -21,12 +21,6 @@ final class ResponseRewriting: Sendable {
     /// Content without that field is rewritten to its end, however long it is: once rewriting has
     /// begun it cannot be undone, and content must not be rewritten in part.
     static let contentLimit: Int64 = 16 << 20
-    /// The maximum length of content that is rewritten before its head is written, so that its
-    /// length is known: 64 KiB
-    static let wholeLimit = 64 << 10
-    /// The size of the pieces in which content is rewritten, so that other requests get their turn:
-    /// 8 KiB
-    static let pieceLimit = 8 << 10
 
     /// - Returns: `nil` if the route rewrites nothing.
     init?(_ configuration: GatewayConfiguration, _ map: RewriteMap, route: Int) {
@@ -119,30 +113,6 @@ final class ResponseRewriting: Sendable {
     /// Whether a response's content may be rewritten, judged only by its media type.
     func concerns(contentType: String) -> Bool { settings.bodies.contains(contentType.mediaType) }
 
-    /// Removes the fields that describe the origin's bytes, which the client does not get.
-    static func adapt(_ fields: inout HTTPFields) {
-        fields[.contentLength] = nil
-        if let tag = fields[.eTag], tag.hasPrefix("\"") { fields[.eTag] = "W/" + tag }
-        fields[.acceptRanges] = nil
-        dropDigests(&fields)
-    }
-
-    /// Removes digests from a trailer section, if there is one.
-    static func dropDigests(_ trailers: inout HTTPFields?) {
-        guard var fields = trailers else { return }
-        dropDigests(&fields)
-        trailers = fields
-    }
-
-    private static func dropDigests(_ fields: inout HTTPFields) {
-        for name in digests { fields[name] = nil }
-    }
-
-    private static let digests = [
-        HTTPField.Name.literal("Content-MD5"), .literal("Digest"), .literal("Content-Digest"),
-        .literal("Repr-Digest"),
-    ]
-
     // MARK: The request
 
     /// Changes a request so that its response can be rewritten.
@@ -152,12 +122,33 @@ final class ResponseRewriting: Sendable {
     func adaptRequest(_ fields: inout HTTPFields, _ method: HTTPRequest.Method) {
         guard concernsContent else { return }
         fields[.acceptEncoding] = "identity"
-        if method != .get || fields[.range]?.contains(",") == true { Self.dropRange(&fields) }
+        if method != .get || fields[.range]?.contains(",") == true { fields.dropRange() }
+    }
+}
+
+extension ResponseRewriting: ContentTransform {
+    func handle(_ head: inout GatewayResponseHead, of response: TransformedResponse) -> ContentUse {
+        switch content(of: head.response, stored: response.stored?.head, for: response.request.fields) {
+        case .unchanged: return .unchanged
+        case .partial: return .partial
+        case .maybePartial: return .maybePartial
+        case .rewritten:
+            head.response.headerFields.describeOtherBytes()
+            // The content has the URLs that this client requests.
+            head.isForOneClient = true
+            guard response.hasContent(head.response.status) else { return .unchanged }
+            let client = client(response.admission.client, of: response.request)
+            return .transformed(BodyRewriter(for: client, contentType: head.response.headerFields[.contentType]))
+        }
     }
 
-    /// Removes the range from a request. RFC 9110 §14.2 allows a server to ignore it.
-    static func dropRange(_ fields: inout HTTPFields) {
-        fields[.range] = nil
-        fields[.ifRange] = nil
+    func needsWhole(_ whole: HTTPResponse) -> Bool {
+        whole.status.code == 200 && content(of: whole, stored: nil, for: [:]) == .rewritten
     }
+}
+
+extension BodyRewriter: ContentStage {
+    mutating func take(_ piece: inout ByteBuffer) -> ByteBuffer { rewrite(exchange(&piece, with: ByteBuffer())) }
+
+    mutating func end() -> ByteBuffer { rewrite(ByteBuffer(), isLast: true) }
 }

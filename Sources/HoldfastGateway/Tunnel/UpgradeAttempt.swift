@@ -6,50 +6,47 @@ import HTTPWire
 import NIOCore
 import OriginConnections
 
-/// Serves requests for another protocol. The gateway asks the origin to switch. If the origin does,
-/// the exchange lasts as long as the tunnel.
-extension ClientExchange {
-    /// The parts of a request for another protocol until its tunnel starts.
-    struct UpgradeAttempt: Sendable {
-        let offer: UpgradeOffer
-        let permit: TunnelPermits.Permit
-        /// See ``GatewayService/upgradeRequest(for:_:_:_:)``.
-        let key: WebSocketKey?
+/// A request for another protocol until its tunnel starts. The gateway asks the origin to switch.
+/// If the origin does, the exchange lasts as long as the tunnel.
+struct UpgradeAttempt: Sendable {
+    let offer: UpgradeOffer
+    let permit: TunnelPermits.Permit
+    /// See ``GatewayService/upgradeRequest(for:_:_:_:)``.
+    let key: WebSocketKey?
 
-        /// Whether a response with this status starts a tunnel, or would make the client believe
-        /// so.
-        func concerns(_ status: HTTPResponse.Status) -> Bool {
-            status == .switchingProtocols || key != nil && status.kind == .successful
-        }
+    /// Whether a response with this status starts a tunnel, or would make the client believe so.
+    func concerns(_ status: HTTPResponse.Status) -> Bool {
+        status == .switchingProtocols || key != nil && status.kind == .successful
     }
 
-    /// Serves a request for another protocol.
+    /// Serves an exchange's request for another protocol.
     ///
     /// - Returns: `false` if the request must be served as an ordinary request.
-    func serveUpgrade(_ context: GatewayService.ResponseContext) -> Bool {
-        let service = session.service
+    static func serve(_ exchange: ClientExchange, _ context: GatewayService.ResponseContext) -> Bool {
+        let (service, request) = (exchange.session.service, exchange.request)
         let routes = context.inForce.configuration.routes
         if let choice = try? service.choice(for: request, routes) {
-            record.route = context.inForce.routeLabels[choice.route]
+            exchange.record.route = context.inForce.routeLabels[choice.route]
         }
         switch service.upgradeDecision(for: request, context.inForce) {
         case .ignore: return false
         case .refuse(let problem):
             // From here on, the client may send bytes of the other protocol.
-            writer.beginUpgrade()
-            finish(with: service.response(to: GatewayService.Rejection(problem: problem), context))
+            exchange.writer.beginUpgrade()
+            exchange.finish(with: service.response(to: GatewayService.Rejection(problem: problem), context))
         case .ask(let name):
-            writer.beginUpgrade()
+            exchange.writer.beginUpgrade()
             let configuration = context.inForce.configuration
-            let client = session.admission.principal(request.fields, configuration)
+            let client = exchange.session.admission.principal(request.fields, configuration)
             guard let permit = service.admission.tunnels.take(for: client, of: configuration.maximumTunnels) else {
                 var (head, content) = service.problemResponse(.tooManyTunnels, context)
                 head.response.headerFields[.retryAfter] = "1"
-                finish(with: .whole(head, content))
+                exchange.finish(with: .whole(head, content))
                 return true
             }
             let key = request.upgrade == .offer ? nil : WebSocketKey()
-            startUpgrade(UpgradeAttempt(offer: UpgradeOffer(name, on: eventLoop), permit: permit, key: key))
+            let offer = UpgradeOffer(name, on: exchange.eventLoop)
+            exchange.startUpgrade(UpgradeAttempt(offer: offer, permit: permit, key: key))
         }
         return true
     }
@@ -60,30 +57,32 @@ extension ClientExchange {
     ///   `Sec-WebSocket-Accept`, or closed the connection; `CancellationError` if the offer has no
     ///   connection to take.
     func startTunnel(
+        for exchange: ClientExchange,
         _ response: CacheResponse,
-        _ attempt: UpgradeAttempt,
         _ context: GatewayService.ResponseContext
     ) throws {
         // An HTTP/2 client would read any success as the start of a tunnel. RFC 8441 §5
         guard response.head.status == .switchingProtocols else {
             throw GatewayService.Rejection(problem: .notSwitched)
         }
-        guard let channel = attempt.offer.take() else { throw CancellationError() }
+        guard let channel = offer.take() else { throw CancellationError() }
         do {
-            var head = try session.service.tunnelHead(response, context, attempt.key)
-            rewriteInterim(&head.response.headerFields)
-            let timeouts = session.service.configuration.timeouts
+            var head = try exchange.session.service.tunnelHead(response, context, key)
+            exchange.changeFields(&head.response.headerFields)
+            let timeouts = exchange.session.service.configuration.timeouts
             // The current configuration applies for the lifetime of the tunnel.
-            let tunnel = Tunnel(on: eventLoop, idleTime: timeouts.tunnel.timeAmount) { self.endTunnel($0) }
+            let tunnel = Tunnel(on: exchange.eventLoop, idleTime: timeouts.tunnel.timeAmount) {
+                exchange.endTunnel($0)
+            }
             let patience = timeouts.write.timeAmount
             guard let switched = SwitchedConnection(channel) else {
                 throw GatewayService.Rejection(problem: .originClosed)
             }
-            let origin = TunnelChannelEnd(.origin, of: tunnel, attempt.permit, patience: patience)
+            let origin = TunnelChannelEnd(.origin, of: tunnel, permit, patience: patience)
             let (bytes, isLast) = try switched.hand(to: origin)
-            beginTunnel(head)
+            exchange.beginTunnel(head)
             let end = TunnelOrigin(channel: channel, end: origin, bytes: bytes, isLast: isLast)
-            writer.beginTunnel(head, attempt.offer.protocolName, tunnel, end, attempt.permit)
+            exchange.writer.beginTunnel(head, offer.protocolName, tunnel, end, permit)
         } catch {
             channel.close(promise: nil)
             throw error

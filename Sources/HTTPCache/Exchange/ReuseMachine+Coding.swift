@@ -1,0 +1,65 @@
+import HTTPCacheSemantics
+import HTTPTypes
+
+/// The decisions about a response in a coding that only other requests accept. It is used if the
+/// origin cannot be asked, for a caller that decodes it: ``CacheRequest/decodesGzip``.
+extension ReuseMachine {
+    /// Returns a stored response that would match if the request had its `Accept-Encoding`,
+    /// preferably one whose content the client can get.
+    func selectInOtherCoding(_ candidates: [StoredResponse]) -> StoredResponse? {
+        guard prepared.request.decodesGzip, preference != .networkOnly else { return nil }
+        let others = candidates.filter { stored in
+            var selecting = prepared.selecting
+            let fields = stored.head.selectingFields[fields: .acceptEncoding]
+            selecting.headerFields[fields: .acceptEncoding] = fields
+            return stored.head.status.code == 200 && policy.matchesVariant(stored.head, selecting)
+        }
+        return others.first { isReadable($0.head) } ?? others.first { isDecodable($0.head) } ?? others.first
+    }
+
+    /// Decides about the response in another coding, if there is one.
+    ///
+    /// - Parameter cause: the failure of an unreachable origin; `nil` if the origin may not be
+    ///   contacted.
+    /// - Returns: `nil` if there is none, or if it may not be served for another reason.
+    func useOtherCoding(cause: (any Error)?) -> Action? {
+        guard let (stored, reuse) = inOtherCoding,
+            var served = usableWithoutOrigin(stored, reuse, isOriginUnreachable: cause != nil)
+        else { return nil }
+        if isReadable(stored.head) {
+            if served.outcome.detail == nil { served.outcome.detail = cause == nil ? .offline : .unreachable }
+            return .serve(served)
+        }
+        guard isDecodable(stored.head) else {
+            return .refuse(.unreadableCoding(prepared.request, stored.head.contentCodings, cause: cause))
+        }
+        served.isToBeDecoded = true
+        served.outcome.detail = .decoded
+        return .serve(served)
+    }
+
+    private func isReadable(_ stored: StoredResponseHead) -> Bool {
+        AcceptEncoding.accepts(stored.contentCodings, request.headerFields)
+    }
+
+    private func isDecodable(_ stored: StoredResponseHead) -> Bool {
+        stored.contentCodings == ["gzip"] && AcceptEncoding.accepts([], request.headerFields)
+            && !stored.forbidsTransforming
+    }
+}
+
+extension StoredResponseHead {
+    /// The codings in `Content-Encoding`, in lower case, without `identity`. RFC 9110 §8.4
+    fileprivate var contentCodings: [String] {
+        members(.contentEncoding).map { $0 == "x-gzip" ? "gzip" : $0 }.filter { $0 != "identity" && !$0.isEmpty }
+    }
+
+    /// RFC 9111 §5.2.2.6
+    fileprivate var forbidsTransforming: Bool { members(.cacheControl).contains("no-transform") }
+
+    private func members(_ name: HTTPField.Name) -> [String] {
+        fields[values: name].flatMap { $0.lowercased().split(separator: ",") }.map { member in
+            member.filter { $0 != " " && $0 != "\t" }
+        }
+    }
+}
