@@ -255,7 +255,8 @@ let package = Package(
         .executableTarget(
             name: "holdfast-cli",
             dependencies: [
-                "LibC", "HTTPCacheOperations", "HTTPCacheExplaining", "OfflineStore", "HoldfastConfiguration",
+                "LibC", "HTTPCacheOperations", "HTTPCacheExplaining", "StoreFiles", "OfflineStore",
+                "HoldfastConfiguration",
                 "HoldfastMetrics", "HoldfastTracing", "LocalSockets", "HoldfastGateway", "HoldfastControl", "Holdfast",
                 "FleetTier", "HoldfastFleet", "CommandLineSupport", argumentParser, asyncHTTPClient, crypto, logging,
                 nioCore, nioHTTP1, nioPosix, serviceLifecycle, unixSignals,

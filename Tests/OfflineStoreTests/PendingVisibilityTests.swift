@@ -1,6 +1,7 @@
 import Dispatch
 import HTTPCache
 import HTTPCacheSemantics
+import StoreFiles
 import Synchronization
 import TestSupport
 import Testing

@@ -6,8 +6,8 @@ import NIOCore
 /// the client's protocol wrote it.
 ///
 /// A class, because few responses are candidates, and every response passes through the same
-/// functions.
-final class HotCandidate {
+/// functions. `@unchecked`: it is used only on the client's event loop.
+final class HotCandidate: @unchecked Sendable {
     private let key: HotKey
     private let conditions: ImmediateHit.Conditions
     private let request: GatewayRequest

@@ -1,5 +1,6 @@
 import Holdfast
 import HoldfastConfiguration
+import StoreFiles
 
 /// The effect on stored responses of replacing one configuration with another. Counts the changes
 /// by the rule that decides them.
