@@ -126,8 +126,9 @@ import Testing
         #expect(AcceptEncoding.accepts(codings, [.acceptEncoding: value]) == expected)
     }
 
-    @Test func withoutAcceptEncodingAnyCodingIsAccepted() {
-        #expect(AcceptEncoding.accepts(["br"], [:]))
+    @Test func withoutAcceptEncodingNoCodingIsAccepted() {
+        #expect(!AcceptEncoding.accepts(["br"], [:]))
+        #expect(AcceptEncoding.accepts([], [:]))
         #expect(!AcceptEncoding.prefersGzip([:]))
     }
 

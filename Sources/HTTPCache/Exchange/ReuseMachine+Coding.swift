@@ -6,9 +6,9 @@ import HTTPTypes
 extension ReuseMachine {
     /// Returns a stored response that would match if the request had its `Accept-Encoding`,
     /// preferably one whose content the client can get.
-    func selectInOtherCoding(_ candidates: [StoredResponse]) -> StoredResponse? {
+    private func selectInOtherCoding() -> StoredResponse? {
         guard prepared.request.decodesGzip, preference != .networkOnly else { return nil }
-        let others = candidates.filter { stored in
+        let others = unmatched.filter { stored in
             var selecting = prepared.selecting
             let fields = stored.head.selectingFields[fields: .acceptEncoding]
             selecting.headerFields[fields: .acceptEncoding] = fields
@@ -23,9 +23,9 @@ extension ReuseMachine {
     ///   contacted.
     /// - Returns: `nil` if there is none, or if it may not be served for another reason.
     func useOtherCoding(cause: (any Error)?) -> Action? {
-        guard let (stored, reuse) = inOtherCoding,
-            var served = usableWithoutOrigin(stored, reuse, isOriginUnreachable: cause != nil)
-        else { return nil }
+        guard let stored = selectInOtherCoding() else { return nil }
+        let reuse = policy.reuse(of: stored.head, for: request, at: instant(for: stored.head))
+        guard var served = usableWithoutOrigin(stored, reuse, isOriginUnreachable: cause != nil) else { return nil }
         if isReadable(stored.head) {
             if served.outcome.detail == nil { served.outcome.detail = cause == nil ? .offline : .unreachable }
             return .serve(served)

@@ -23,8 +23,8 @@ package struct ReuseMachine: Sendable {
     let eagerRefresh: Double?
     /// The selected stored response, and the policy's verdict on it.
     package private(set) var considered: (stored: StoredResponse, reuse: Reuse)?
-    /// If no stored response matches, a response that would match without `Accept-Encoding`.
-    private(set) var inOtherCoding: (stored: StoredResponse, reuse: Reuse)?
+    /// The stored responses, if none of them matches.
+    private(set) var unmatched: [StoredResponse] = []
 
     /// - Parameters:
     ///   - mode: replaces the request's own mode, to forecast the result in another mode.
@@ -65,7 +65,7 @@ package struct ReuseMachine: Sendable {
 
     /// Returns the time at which a stored response is judged: the start of the exchange, or the
     /// time at which the response was received if that was later.
-    private func instant(for head: StoredResponseHead) -> Timestamp {
+    func instant(for head: StoredResponseHead) -> Timestamp {
         head.responseTime <= latest ? max(now, head.responseTime) : now
     }
 
@@ -75,12 +75,10 @@ package struct ReuseMachine: Sendable {
     package mutating func decide(on found: [StoredResponse]) -> Action {
         // The response that an earlier lookup found may no longer exist.
         considered = nil
-        inOtherCoding = nil
+        unmatched = []
         let candidates = storedByRules(found)
         guard let index = select(candidates) else {
-            inOtherCoding = selectInOtherCoding(candidates).map {
-                ($0, policy.reuse(of: $0.head, for: request, at: instant(for: $0.head)))
-            }
+            unmatched = candidates
             if mode == .offline, let action = useOtherCoding(cause: nil) { return action }
             return decideMiss(candidates.isEmpty ? .uriMiss : .varyMiss)
         }

@@ -38,12 +38,11 @@ package enum AcceptEncoding {
 
     /// Returns whether a client that sends these fields can read content with all of these codings.
     ///
-    /// Without the field, any coding is acceptable; a malformed field accepts none. RFC 9110
-    /// §12.5.3
+    /// Without the field, or with a malformed one, only content without a coding. RFC 9110 §12.5.3
+    /// allows any coding without the field, but such a client seldom decodes one.
     ///
     /// - Parameter codings: in lower case, without `identity`; empty for content without a coding.
     package static func accepts(_ codings: [String], _ fields: HTTPFields) -> Bool {
-        guard fields.contains(.acceptEncoding) else { return true }
         guard let weights = weights(fields) else { return codings.isEmpty }
         return (codings.isEmpty ? ["identity"] : codings).allSatisfy { accepts($0, weights) }
     }

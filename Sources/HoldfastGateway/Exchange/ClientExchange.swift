@@ -371,9 +371,14 @@ final class ClientExchange: @unchecked Sendable {
         guard !isOver else { return }
         upgrade?.discard()
         let (task, attempt) = (task, attempt)
-        end(.client)
+        // A client that has the whole response may leave before the task ends.
+        end(hasSentAll ? nil : .client)
         task?.cancel()
         attempt?.abandon()
+    }
+
+    private var hasSentAll: Bool {
+        state == .streaming && streamLength == StatedLength(clamping: record.sentBytes)
     }
 
     private func end(_ abort: ExchangeRecord.Abort? = nil) {

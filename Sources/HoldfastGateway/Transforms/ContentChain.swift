@@ -53,7 +53,7 @@ struct ContentChain {
 
     /// Whether content is transformed before its head is written.
     ///
-    /// - Parameter isHit: whether the content is a stored response in memory.
+    /// - Parameter isHit: whether the content is a stored response in memory, which may be kept.
     func sendsWhole(_ length: Int, isHit: Bool) -> Bool {
         !links.contains { type(of: $0.stage).expands } && length <= (isHit ? Self.hitLimit : Self.wholeLimit)
     }

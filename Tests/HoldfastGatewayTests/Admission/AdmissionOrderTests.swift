@@ -114,8 +114,10 @@ struct AdmissionOrderTests {
 
     private func with(_ body: (RunningGateway, RawOrigin) async throws -> Void) async throws {
         try await RawOrigin.with(respond: { _ in .ok("a") }) { origin in
-            let route = try GatewayRoute(host: "g", origin: GatewayOrigin(origin.url))
-            let routes = try GatewayRoutes([route])
+            // Dot segments matter only if a route has a path.
+            let routes = try GatewayRoutes(
+                ["/p", "/"].map { try GatewayRoute(host: "g", path: $0, origin: GatewayOrigin(origin.url)) }
+            )
             try await RunningGateway.with(
                 origin: origin.url,
                 configure: {
