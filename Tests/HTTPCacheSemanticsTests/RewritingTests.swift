@@ -123,12 +123,12 @@ import Testing
         ] as [(String, [String], Bool)]
     )
     func codingsAreAcceptedOneByOne(value: String, codings: [String], expected: Bool) {
-        #expect(AcceptEncoding.accepts(codings, [.acceptEncoding: value]) == expected)
+        #expect(AcceptEncoding.Accepted([.acceptEncoding: value]).contains(codings) == expected)
     }
 
     @Test func withoutAcceptEncodingNoCodingIsAccepted() {
-        #expect(!AcceptEncoding.accepts(["br"], [:]))
-        #expect(AcceptEncoding.accepts([], [:]))
+        #expect(!AcceptEncoding.Accepted([:]).contains(["br"]))
+        #expect(AcceptEncoding.Accepted([:]).contains([]))
         #expect(!AcceptEncoding.prefersGzip([:]))
     }
 

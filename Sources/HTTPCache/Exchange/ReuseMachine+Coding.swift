@@ -6,15 +6,11 @@ import HTTPTypes
 extension ReuseMachine {
     /// Returns a stored response that would match if the request had its `Accept-Encoding`,
     /// preferably one whose content the client can get.
-    private func selectInOtherCoding() -> StoredResponse? {
-        guard prepared.request.decodesGzip, preference != .networkOnly else { return nil }
-        let others = unmatched.filter { stored in
-            var selecting = prepared.selecting
-            let fields = stored.head.selectingFields[fields: .acceptEncoding]
-            selecting.headerFields[fields: .acceptEncoding] = fields
-            return stored.head.status.code == 200 && policy.matchesVariant(stored.head, selecting)
-        }
-        return others.first { isReadable($0.head) } ?? others.first { isDecodable($0.head) } ?? others.first
+    private func selectInOtherCoding(_ accepted: AcceptEncoding.Accepted) -> StoredResponse? {
+        var matcher = VariantMatcher(policy, prepared.selecting, ignoring: "accept-encoding")
+        let others = unmatched.filter { $0.head.status.code == 200 && matcher.matches($0.head) }
+        return others.first { accepted.contains($0.head.contentCodings) }
+            ?? others.first { isDecodable($0.head, accepted) } ?? others.first
     }
 
     /// Decides about the response in another coding, if there is one.
@@ -23,14 +19,16 @@ extension ReuseMachine {
     ///   contacted.
     /// - Returns: `nil` if there is none, or if it may not be served for another reason.
     func useOtherCoding(cause: (any Error)?) -> Action? {
-        guard let stored = selectInOtherCoding() else { return nil }
+        guard prepared.request.decodesGzip, preference != .networkOnly, !unmatched.isEmpty else { return nil }
+        let accepted = AcceptEncoding.Accepted(request.headerFields)
+        guard let stored = selectInOtherCoding(accepted) else { return nil }
         let reuse = policy.reuse(of: stored.head, for: request, at: instant(for: stored.head))
         guard var served = usableWithoutOrigin(stored, reuse, isOriginUnreachable: cause != nil) else { return nil }
-        if isReadable(stored.head) {
+        if accepted.contains(stored.head.contentCodings) {
             if served.outcome.detail == nil { served.outcome.detail = cause == nil ? .offline : .unreachable }
             return .serve(served)
         }
-        guard isDecodable(stored.head) else {
+        guard isDecodable(stored.head, accepted) else {
             return .refuse(.unreadableCoding(prepared.request, stored.head.contentCodings, cause: cause))
         }
         served.isToBeDecoded = true
@@ -38,13 +36,8 @@ extension ReuseMachine {
         return .serve(served)
     }
 
-    private func isReadable(_ stored: StoredResponseHead) -> Bool {
-        AcceptEncoding.accepts(stored.contentCodings, request.headerFields)
-    }
-
-    private func isDecodable(_ stored: StoredResponseHead) -> Bool {
-        stored.contentCodings == ["gzip"] && AcceptEncoding.accepts([], request.headerFields)
-            && !stored.forbidsTransforming
+    private func isDecodable(_ stored: StoredResponseHead, _ accepted: AcceptEncoding.Accepted) -> Bool {
+        stored.contentCodings == ["gzip"] && accepted.contains([]) && !stored.forbidsTransforming
     }
 }
 

@@ -36,15 +36,23 @@ package enum AcceptEncoding {
         return weight >= weights["identity"] ?? 0
     }
 
-    /// Returns whether a client that sends these fields can read content with all of these codings.
-    ///
-    /// Without the field, or with a malformed one, only content without a coding. RFC 9110 §12.5.3
-    /// allows any coding without the field, but such a client seldom decodes one.
-    ///
-    /// - Parameter codings: in lower case, without `identity`; empty for content without a coding.
-    package static func accepts(_ codings: [String], _ fields: HTTPFields) -> Bool {
-        guard let weights = weights(fields) else { return codings.isEmpty }
-        return (codings.isEmpty ? ["identity"] : codings).allSatisfy { accepts($0, weights) }
+    /// The codings that a request accepts, read once for any number of responses.
+    package struct Accepted {
+        private let weights: [String: Int]?
+
+        package init(_ fields: HTTPFields) { weights = AcceptEncoding.weights(fields) }
+
+        /// Returns whether the client can read content with all of these codings.
+        ///
+        /// Without the field, or with a malformed one, only content without a coding. RFC 9110
+        /// §12.5.3 allows any coding without the field, but such a client seldom decodes one.
+        ///
+        /// - Parameter codings: in lower case, without `identity`; empty for content without a
+        ///   coding.
+        package func contains(_ codings: [String]) -> Bool {
+            guard let weights else { return codings.isEmpty }
+            return (codings.isEmpty ? ["identity"] : codings).allSatisfy { AcceptEncoding.accepts($0, weights) }
+        }
     }
 
     private static func accepts(_ coding: String, _ weights: [String: Int]) -> Bool {

@@ -7,6 +7,8 @@ package import HTTPTypes
 package struct VariantMatcher {
     private let policy: CachePolicy
     private let request: HTTPRequest
+    /// The name of a field that is not compared, in lower case.
+    private let ignoredName: String?
     private var presented: HTTPFields { request.headerFields }
     /// The request's normalized fields by lower-case name; `nil` for fields that the request lacks.
     private var values: [String: [UInt8]?] = [:]
@@ -19,10 +21,13 @@ package struct VariantMatcher {
     /// ``CachePolicy/selectingFields(of:for:)`` returned.
     private static let longestRaw = 1 << 10
 
-    /// - Parameter request: the request with its credentials replaced, as for storing its response.
-    package init(_ policy: CachePolicy, _ request: HTTPRequest) {
+    /// - Parameters:
+    ///   - request: the request with its credentials replaced, as for storing its response.
+    ///   - ignoredName: the name of a field that is not compared, in lower case.
+    package init(_ policy: CachePolicy, _ request: HTTPRequest, ignoring ignoredName: String? = nil) {
         self.policy = policy
         self.request = request
+        self.ignoredName = ignoredName
     }
 
     /// See ``CachePolicy/matchesVariant(_:_:)``.
@@ -65,6 +70,7 @@ package struct VariantMatcher {
                 range.count != 1 || bytes[range.lowerBound] != UInt8(ascii: "*")
             else { return false }
             if let ignored, !ignored.isEmpty, ignored.contains(bytes.lowercased(range)) { continue }
+            if let ignoredName, bytes.lowercased(range) == ignoredName { continue }
             let name = UnsafeBufferPointer(rebasing: bytes[range])
             let areSame = count <= Self.fewNames ? SelectingField.areSameLines(name, stored, presented) : nil
             if !(areSame ?? isSame(bytes.lowercased(range), stored)) { return false }
