@@ -191,7 +191,9 @@ actor ReloadableConfiguration: ConfigurationOperations {
             headerFields: fields
         )
         if parts.engine.selectsByScheme { asked.addScheme(to: &head.headerFields) }
-        let explanation = try await parts.engine.explanation(of: CacheRequest(head: head), in: parts.store)
+        var request = CacheRequest(head: head)
+        request.decodesGzip = true
+        let explanation = try await parts.engine.explanation(of: request, in: parts.store)
         return Explained(notes: asked.notes, explanation: explanation)
     }
 }
