@@ -5,8 +5,8 @@ package import HTTPCache
 ///
 /// After a failover, a flush or a trim, the server may have lost acknowledged entries, but never
 /// silently: each server that takes over the log begins its own epoch, and the epoch's marker names
-/// the last entry that the server inherited. `FleetLogContract` (HoldfastTesting) tests the rules
-/// for all implementations.
+/// the last entry that the server inherited. `FleetLogContract` (Tests/FleetTesting) tests these
+/// rules for every implementation.
 ///
 /// Every call has a deadline and never waits past it. After ``FleetLogError/timedOut`` or
 /// ``FleetLogError/unreachable``, a write may still have taken effect.

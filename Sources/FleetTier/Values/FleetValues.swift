@@ -5,7 +5,7 @@ package import NIOCore
 ///
 /// A value is bytes under a ``ValueName``, with a lifetime. Correctness does not depend on a
 /// value's presence, and its bytes are not trusted: see ``EnvelopeSealer``. `FleetValuesContract`
-/// (HoldfastTesting) tests the rules for all implementations.
+/// (Tests/FleetTesting) tests the rules for all implementations.
 ///
 /// Every call has a deadline and never waits past it. After ``FleetLogError/timedOut`` or
 /// ``FleetLogError/unreachable``, a write may still have taken effect. Lifetimes are in whole
