@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import HoldfastGateway
 
-/// A check that records the clients that it is asked about, and rejects some of their requests.
+/// A check that records the clients whose requests it gets, and rejects some of these requests.
 final class RecordedCheck: RequestCheck {
     private let asked = Mutex<[ClientAddress]>([])
     private let rejects: @Sendable (Int) -> Bool

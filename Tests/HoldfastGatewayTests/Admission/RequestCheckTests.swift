@@ -37,7 +37,7 @@ struct RequestCheckTests {
 
     private static let loopback = ClientAddress(text: "127.0.0.1")
 
-    @Test("Each request is asked about once, whoever serves it", arguments: EitherClient.Kind.allCases)
+    @Test("Each request is checked once, whatever serves it", arguments: EitherClient.Kind.allCases)
     func eachRequestOnce(_ kind: EitherClient.Kind) async throws {
         let check = RecordedCheck { _ in false }
         try await with(check) { gateway in
@@ -57,7 +57,7 @@ struct RequestCheckTests {
         }
     }
 
-    @Test("Thirty connections are asked about each of their streams and pipelined requests")
+    @Test("Each stream and each pipelined request of thirty connections is checked")
     func thirtyConnections() async throws {
         let check = RecordedCheck { _ in false }
         try await with(check) { gateway in
@@ -79,7 +79,7 @@ struct RequestCheckTests {
         }
     }
 
-    @Test("A request that arrives in two pieces is asked about once") func cuts() async throws {
+    @Test("A request that arrives in two pieces is checked once") func cuts() async throws {
         let request = Array("GET /a HTTP/1.1\r\nHost: g\r\n\r\n".utf8)
         let check = RecordedCheck { _ in false }
         try await with(check) { gateway in
@@ -95,7 +95,7 @@ struct RequestCheckTests {
     }
 
     /// The preface looks like a request of HTTP/1 without its end.
-    @Test("The preface of HTTP/2 is not asked about, however it arrives") func prefaces() async throws {
+    @Test("The preface of HTTP/2 is not checked, however it arrives") func prefaces() async throws {
         let check = RecordedCheck { _ in false }
         try await with(check) { gateway in
             for cut in FrameClient.preface.indices {
