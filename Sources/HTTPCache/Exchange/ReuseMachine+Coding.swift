@@ -9,7 +9,7 @@ extension ReuseMachine {
     private func selectInOtherCoding(_ accepted: AcceptEncoding.Accepted) -> StoredResponse? {
         var matcher = VariantMatcher(policy, prepared.selecting, ignoring: "accept-encoding")
         let others = unmatched.filter { $0.head.status.code == 200 && matcher.matches($0.head) }
-        return others.first { accepted.contains($0.head.contentCodings) }
+        return others.first { accepted.contains($0.head.fields.contentCodings) }
             ?? others.first { isDecodable($0.head, accepted) } ?? others.first
     }
 
@@ -24,12 +24,12 @@ extension ReuseMachine {
         guard let stored = selectInOtherCoding(accepted) else { return nil }
         let reuse = policy.reuse(of: stored.head, for: request, at: instant(for: stored.head))
         guard var served = usableWithoutOrigin(stored, reuse, isOriginUnreachable: cause != nil) else { return nil }
-        if accepted.contains(stored.head.contentCodings) {
+        if accepted.contains(stored.head.fields.contentCodings) {
             if served.outcome.detail == nil { served.outcome.detail = cause == nil ? .offline : .unreachable }
             return .serve(served)
         }
         guard isDecodable(stored.head, accepted) else {
-            return .refuse(.unreadableCoding(prepared.request, stored.head.contentCodings, cause: cause))
+            return .refuse(.unreadableCoding(prepared.request, stored.head.fields.contentCodings, cause: cause))
         }
         served.isToBeDecoded = true
         served.outcome.detail = .decoded
@@ -37,22 +37,6 @@ extension ReuseMachine {
     }
 
     private func isDecodable(_ stored: StoredResponseHead, _ accepted: AcceptEncoding.Accepted) -> Bool {
-        stored.contentCodings == ["gzip"] && accepted.contains([]) && !stored.forbidsTransforming
-    }
-}
-
-extension StoredResponseHead {
-    /// The codings in `Content-Encoding`, in lower case, without `identity`. RFC 9110 §8.4
-    fileprivate var contentCodings: [String] {
-        members(.contentEncoding).map { $0 == "x-gzip" ? "gzip" : $0 }.filter { $0 != "identity" && !$0.isEmpty }
-    }
-
-    /// RFC 9111 §5.2.2.6
-    fileprivate var forbidsTransforming: Bool { members(.cacheControl).contains("no-transform") }
-
-    private func members(_ name: HTTPField.Name) -> [String] {
-        fields[values: name].flatMap { $0.lowercased().split(separator: ",") }.map { member in
-            member.filter { $0 != " " && $0 != "\t" }
-        }
+        stored.fields.contentCodings == ["gzip"] && accepted.contains([]) && !stored.fields.forbidsTransforming
     }
 }

@@ -14,11 +14,15 @@ final class ResponseCompression: ContentTransform {
     /// The minimum length of compressed content: 1 KiB. Shorter content fits in one packet anyway.
     static let leastLength: Int64 = 1 << 10
 
+    /// The maximum number of responses compressed at the same time: 256. zlib needs 268 KiB for
+    /// each.
+    static let maximumAtOnce = 256
+
     private let configuration: GatewayConfiguration
-    private let permits: CompressionPermits
+    private let permits: SharedPermits
 
     /// - Returns: `nil` if the route compresses nothing.
-    init?(_ configuration: GatewayConfiguration, _ permits: CompressionPermits, route: Int) {
+    init?(_ configuration: GatewayConfiguration, _ permits: SharedPermits, route: Int) {
         guard configuration.routes.routes[route].compresses else { return nil }
         self.configuration = configuration
         self.permits = permits
@@ -43,7 +47,7 @@ final class ResponseCompression: ContentTransform {
         if response.hasContent(head.response.status) {
             let client = response.admission.principal(response.request.fields, configuration)
             // Without a permit, the response is sent without a coding.
-            stage = permits.take(for: client).flatMap { GzipStage($0) }
+            stage = permits.take(for: client, of: Self.maximumAtOnce).flatMap { GzipStage($0) }
             guard stage != nil else { return .unchanged }
         }
         head.response.headerFields.describeOtherBytes()
@@ -89,7 +93,7 @@ final class ResponseCompression: ContentTransform {
     /// - Parameter length: the length of the content; `nil` if it is unknown.
     static func isCompressible(_ fields: HTTPFields, length: StatedLength?) -> Bool {
         guard let type = fields[.contentType], isCompressible(mediaType: type.mediaType),
-            fields.contentCodings.isEmpty, !fields.listMembers(.cacheControl).contains("no-transform")
+            fields.contentCodings.isEmpty, !fields.forbidsTransforming
         else { return false }
         return length.map { !$0.isWithin(leastLength - 1) } ?? true
     }
@@ -112,9 +116,6 @@ final class ResponseCompression: ContentTransform {
 }
 
 extension HTTPFields {
-    /// The codings in `Content-Encoding`, in lower case, without `identity`.
-    var contentCodings: [String] { listMembers(.contentEncoding).filter { $0 != "identity" } }
-
     /// States that a response depends on `Accept-Encoding`. RFC 9110 §12.5.5
     fileprivate mutating func varyByCoding() {
         let names = listMembers(.vary)

@@ -104,8 +104,7 @@ final class ResponseRewriting: Sendable {
     /// Whether the content of a complete response with these fields is rewritten.
     private func rewrites(_ fields: HTTPFields, length: StatedLength? = nil) -> Bool {
         guard let type = fields[.contentType], settings.bodies.contains(type.mediaType),
-            fields[values: .contentEncoding].allSatisfy({ $0.lowercased() == "identity" }),
-            !fields.listMembers(.cacheControl).contains("no-transform")
+            fields.contentCodings.isEmpty, !fields.forbidsTransforming
         else { return false }
         return (length ?? ContentLength(fields).bytes)?.isWithin(Self.contentLimit) ?? true
     }
