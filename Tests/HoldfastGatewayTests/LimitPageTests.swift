@@ -40,7 +40,7 @@ struct LimitPageTests {
             "content of unknown length without a client": Int(UnreadLimit.bytes),
             "tags per response": ResponseDraft.maximumTagCount, "length of a tag": ResponseDraft.maximumTagLength,
             "rewritten content": Int(ResponseRewriting.contentLimit),
-            "responses compressed at a time": CompressionPermits.standardLimit,
+            "responses compressed at a time": ResponseCompression.maximumAtOnce,
             "decoded content": GunzipStage.limit,
             "rewritten media types per route": HoldfastConfiguration.Configuration.Rewriting
                 .bodiesLimit,

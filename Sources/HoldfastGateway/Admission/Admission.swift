@@ -7,7 +7,9 @@ import Synchronization
 final class Admission: Sendable {
     let connections = ConnectionRegistry()
     let http2Requests = HTTP2RequestCount()
-    let tunnels = TunnelPermits()
+    let tunnels = SharedPermits()
+    /// For responses that are being compressed.
+    let compressions = SharedPermits()
     /// `nil` if no client may purge.
     let purging: (any ClientPurging)?
     private let checks = Mutex<[any RequestCheck]>([])

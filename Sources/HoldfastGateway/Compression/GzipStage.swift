@@ -9,10 +9,10 @@ struct GzipStage: ContentStage {
 
     private let stream: ZlibStream
     /// Held while the stream exists.
-    private let permit: CompressionPermits.Permit
+    private let permit: SharedPermits.Permit
 
     /// - Returns: `nil` if there is no memory for the stream.
-    init?(_ permit: CompressionPermits.Permit) {
+    init?(_ permit: SharedPermits.Permit) {
         guard let stream = ZlibStream(level: Self.level) else { return nil }
         self.stream = stream
         self.permit = permit

@@ -107,7 +107,7 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         _ protocolName: String,
         _ tunnel: Tunnel,
         _ origin: TunnelOrigin,
-        _ permit: TunnelPermits.Permit
+        _ permit: SharedPermits.Permit
     ) {
         guard let requests else {
             origin.channel.close(promise: nil)

@@ -220,7 +220,7 @@ final class RequestSequence {
 
     /// Hands the connection over to a tunnel for another protocol, after the response's head is
     /// written.
-    func beginTunnel(_ tunnel: Tunnel, _ origin: TunnelOrigin, _ permit: TunnelPermits.Permit) {
+    func beginTunnel(_ tunnel: Tunnel, _ origin: TunnelOrigin, _ permit: SharedPermits.Permit) {
         // The tunnel ends the exchange.
         exchange = nil
         guard let handler else {

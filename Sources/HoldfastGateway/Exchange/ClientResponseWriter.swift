@@ -37,7 +37,7 @@ protocol ClientResponseWriter: AnyObject {
         _ protocolName: String,
         _ tunnel: Tunnel,
         _ origin: TunnelOrigin,
-        _ permit: TunnelPermits.Permit
+        _ permit: SharedPermits.Permit
     )
 
     /// Ends an incomplete response so that the client cannot mistake it for a complete one.
@@ -53,7 +53,7 @@ extension ClientResponseWriter {
         _ protocolName: String,
         _ tunnel: Tunnel,
         _ origin: TunnelOrigin,
-        _ permit: TunnelPermits.Permit
+        _ permit: SharedPermits.Permit
     ) {
         origin.channel.close(promise: nil)
         tunnel.endFromOutside()

@@ -30,7 +30,7 @@ final class ConfigurationInForce: Sendable {
         _ configuration: GatewayConfiguration,
         instance: UInt32,
         labels: RouteLabels,
-        compressions: CompressionPermits = CompressionPermits()
+        compressions: SharedPermits = SharedPermits()
     ) {
         self.configuration = configuration
         routeLabels = labels.labels(of: configuration.routes.routes)

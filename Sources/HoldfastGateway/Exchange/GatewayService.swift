@@ -18,7 +18,6 @@ final class GatewayService: Sendable {
     let logger: Logger
     let admission: Admission
     let health: HealthReporter
-    let compressions: CompressionPermits
     let tasks = ExchangeTasks()
     /// `nil` if requests get no spans. Their trace contexts then pass unchanged.
     let tracer: RequestTracer?
@@ -32,14 +31,16 @@ final class GatewayService: Sendable {
         admission: Admission = Admission(),
         health: HealthReporter = HealthReporter { .ok },
         tracer: RequestTracer? = nil,
-        labels: RouteLabels = RouteLabels(),
-        compressions: CompressionPermits = CompressionPermits()
+        labels: RouteLabels = RouteLabels()
     ) {
         self.admission = admission
-        self.compressions = compressions
-        self.current = Mutex(
-            ConfigurationInForce(configuration, instance: instance, labels: labels, compressions: compressions)
+        let inForce = ConfigurationInForce(
+            configuration,
+            instance: instance,
+            labels: labels,
+            compressions: admission.compressions
         )
+        self.current = Mutex(inForce)
         self.instance = instance
         self.labels = labels
         self.engine = engine
@@ -64,7 +65,7 @@ final class GatewayService: Sendable {
                 configuration,
                 instance: instance,
                 labels: labels,
-                compressions: compressions
+                compressions: admission.compressions
             )
         }
         // This also updates the settings version.

@@ -253,7 +253,7 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
         _ protocolName: String,
         _ tunnel: Tunnel,
         _ origin: TunnelOrigin,
-        _ permit: TunnelPermits.Permit
+        _ permit: SharedPermits.Permit
     ) {
         // The tunnel ends the exchange.
         exchange = nil

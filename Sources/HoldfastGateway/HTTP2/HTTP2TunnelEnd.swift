@@ -10,7 +10,7 @@ final class HTTP2TunnelEnd: TunnelEnd {
     private var stream: HTTP2Stream?
     private var tunnel: Tunnel?
     /// Held while the stream exists.
-    private let permit: TunnelPermits.Permit
+    private let permit: SharedPermits.Permit
     /// Bytes that were forwarded, and for which the client's window has not opened yet.
     private var owed: Int
     private(set) var hasRoom = true
@@ -19,7 +19,7 @@ final class HTTP2TunnelEnd: TunnelEnd {
     init(
         _ stream: HTTP2Stream,
         of tunnel: Tunnel,
-        _ permit: TunnelPermits.Permit,
+        _ permit: SharedPermits.Permit,
         owed: Int,
         on eventLoop: any EventLoop
     ) {

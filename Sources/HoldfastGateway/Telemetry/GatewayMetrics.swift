@@ -17,14 +17,14 @@ final class GatewayMetrics: MetricsCollector, TrafficOperations {
     private let labels: RouteLabels
     private let engine: CacheEngine
     private let certificates: CertificateRegistry
-    private let tunnels: TunnelPermits
+    private let tunnels: SharedPermits
     private let loops = Mutex<[Loop]>([])
 
     init(
         _ labels: RouteLabels,
         _ engine: CacheEngine,
         _ certificates: CertificateRegistry,
-        _ tunnels: TunnelPermits = TunnelPermits()
+        _ tunnels: SharedPermits = SharedPermits()
     ) {
         self.tunnels = tunnels
         self.labels = labels

@@ -20,14 +20,14 @@ final class TunnelChannelEnd: ChannelDuplexHandler, TunnelEnd {
     /// Counts the connection, if it is a client's.
     private let telemetry: LoopTelemetry?
     /// Held while the connection is open.
-    private var permit: TunnelPermits.Permit?
+    private var permit: SharedPermits.Permit?
     private var isCounted = false
     private var hasFailed = false
 
     init(
         _ side: TunnelMachine.Side,
         of tunnel: Tunnel,
-        _ permit: TunnelPermits.Permit,
+        _ permit: SharedPermits.Permit,
         patience: TimeAmount,
         _ telemetry: LoopTelemetry? = nil
     ) {

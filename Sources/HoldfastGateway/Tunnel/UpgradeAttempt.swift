@@ -10,7 +10,7 @@ import OriginConnections
 /// If the origin does, the exchange lasts as long as the tunnel.
 struct UpgradeAttempt: Sendable {
     let offer: UpgradeOffer
-    let permit: TunnelPermits.Permit
+    let permit: SharedPermits.Permit
     /// See ``GatewayService/upgradeRequest(for:_:_:_:)``.
     let key: WebSocketKey?
 

@@ -46,22 +46,16 @@ enum CompressedGateway {
         configure: (inout GatewayConfiguration) -> Void = { _ in },
         _ body: (RunningGateway, RawOrigin) async throws -> Void
     ) async throws {
-        try await RawOrigin.with(respond: respond) { origin in
-            var route = try GatewayRoute(path: "/o", origin: GatewayOrigin(origin.url))
-            route.rewriting = rewriting
-            route.compresses = compresses
-            let routes = try GatewayRoutes([route])
-            try await RunningGateway.with(
-                origin: origin.url,
-                group: group,
-                options: options,
-                hasResidentBodies: hasResidentBodies,
-                configure: {
-                    $0.routes = routes
-                    configure(&$0)
-                }
-            ) { try await body($0, origin) }
-        }
+        try await RewritingGateway.with(
+            rewriting: rewriting,
+            compresses: compresses,
+            respond,
+            group: group,
+            options: options,
+            hasResidentBodies: hasResidentBodies,
+            configure: configure,
+            body
+        )
     }
 }
 

@@ -34,7 +34,7 @@ struct ContentChainTests {
     }
 
     private func gzip() throws -> GzipStage {
-        let permit = try #require(CompressionPermits().take(for: .none))
+        let permit = try #require(SharedPermits().take(for: .none, of: 1))
         return try #require(GzipStage(permit))
     }
 
@@ -143,8 +143,8 @@ struct ContentChainTests {
 
     /// A permit is held for as long as a stage exists.
     @Test func permitsReturnWithTheirStages() throws {
-        let permits = CompressionPermits(limit: 2)
-        var stages = (0..<3).compactMap { _ in permits.take(for: .none).flatMap { GzipStage($0) } }
+        let permits = SharedPermits()
+        var stages = (0..<3).compactMap { _ in permits.take(for: .none, of: 2).flatMap { GzipStage($0) } }
         #expect(stages.count == 2 && permits.count == 2)
         stages.removeLast()
         #expect(permits.count == 1)
@@ -154,9 +154,9 @@ struct ContentChainTests {
 
     /// A client that has many permits leaves some to others.
     @Test func oneClientLeavesPermitsToOthers() {
-        let permits = CompressionPermits(limit: 8)
-        let greedy = (0..<8).compactMap { _ in permits.take(for: RequestClient("10.0.0.1")) }
+        let permits = SharedPermits()
+        let greedy = (0..<8).compactMap { _ in permits.take(for: RequestClient("10.0.0.1"), of: 8) }
         #expect(greedy.count == 6)
-        #expect(permits.take(for: RequestClient("10.0.0.2")) != nil)
+        #expect(permits.take(for: RequestClient("10.0.0.2"), of: 8) != nil)
     }
 }

@@ -37,6 +37,7 @@ enum RewritingGateway {
     /// Runs an origin and a gateway.
     static func with(
         rewriting: Configuration.Rewriting = html,
+        compresses: Bool = false,
         _ respond: @escaping @Sendable (RawOrigin.Request) -> RawOrigin.Step = {
             .response(response(page(of: $0), fields: fresh))
         },
@@ -50,6 +51,7 @@ enum RewritingGateway {
         try await RawOrigin.with(respond: respond) { origin in
             var route = try GatewayRoute(path: "/o", origin: GatewayOrigin(origin.url))
             route.rewriting = rewriting
+            route.compresses = compresses
             let routes = try GatewayRoutes([route])
             try await RunningGateway.with(
                 origin: origin.url,

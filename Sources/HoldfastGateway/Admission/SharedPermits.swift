@@ -1,12 +1,13 @@
 import HTTPCache
 import Synchronization
 
-/// The permits for tunnels on all event loops. A tunnel may last as long as its client wants, so
-/// clients share the permits: see ``ClientShare``.
-final class TunnelPermits: Sendable {
+/// A limited number of permits on all event loops, for what may last as long as a client wants: a
+/// tunnel, or the compression of a response that the client reads slowly. Clients therefore share
+/// the permits: see ``ClientShare``.
+final class SharedPermits: Sendable {
     private let permits = Mutex(ClientPermits<RequestClient>())
 
-    /// The number of tunnels that are open, opening or closing.
+    /// The number of permits that are taken.
     var count: Int { permits.withLock { $0.count } }
 
     /// Takes a permit.
@@ -19,13 +20,13 @@ final class TunnelPermits: Sendable {
         permits.withLock { $0.take(client.share, of: most) } ? Permit(self, client) : nil
     }
 
-    /// One permit. It is returned when the last reference to it is released, after both connections
-    /// have closed.
+    /// One permit. It is returned when the last reference to it is released: for a tunnel, after
+    /// both connections have closed.
     final class Permit: Sendable {
-        private let permits: TunnelPermits
+        private let permits: SharedPermits
         private let client: RequestClient
 
-        fileprivate init(_ permits: TunnelPermits, _ client: RequestClient) {
+        fileprivate init(_ permits: SharedPermits, _ client: RequestClient) {
             self.permits = permits
             self.client = client
         }
