@@ -22,6 +22,11 @@ extension PreparedRequest.Change {
         case .setField(let name): ("to-origin.set", "field '\(name.rawName)' is set for the origin")
         case .ignoredField(let name):
             ("ignore.fields", "field '\(name.rawName)' is sent, but does not affect the lookup")
+        case .droppedCookie(let name): ("cookies", "cookie '\(name)' is removed: not considered and not sent")
+        case .forwardedCookie(let name):
+            ("cookies", "cookie '\(name)' is sent, but is not in the key, so the response is not stored")
+        case .unreadCookies:
+            ("cookies", "'Cookie' cannot be read reliably, so all of it counts as a credential")
         case .normalizedAcceptEncoding(let value):
             ("normalize.accept-encoding", "'Accept-Encoding' is treated and sent as '\(value)'")
         case .secretParameter(let name):

@@ -279,7 +279,7 @@ import Testing
         ("{bypass: maybe}", "1: bypass: Expected true or false, not 'maybe'."),
         (
             "{frehsness: {}, bypass: true}",
-            "1: 'frehsness' is unknown. Did you mean 'freshness'? Known names: 'breaker', 'bypass', 'eager-refresh', 'fleet', 'freshness', 'guard', 'ignore', 'match', 'mode', 'name', 'normalize', 'stale', 'store', 'tags', 'tags-from', 'timeouts', 'to-client', 'to-origin'."
+            "1: 'frehsness' is unknown. Did you mean 'freshness'? Known names: 'breaker', 'bypass', 'cookies', 'eager-refresh', 'fleet', 'freshness', 'guard', 'ignore', 'match', 'mode', 'name', 'normalize', 'stale', 'store', 'tags', 'tags-from', 'timeouts', 'to-client', 'to-origin'."
         ),
         (
             "{freshness: {lifetime: 1500 ms}}",
@@ -314,6 +314,40 @@ import Testing
         (
             "{store: {per: {cookie: sid}}, ignore: {fields: [cookie]}}",
             "1: store.per: It uses 'Cookie', which 'ignore.fields' (line 3) ignores. Remove it from that list."
+        ),
+        (
+            "{cookies: {keep: [a.b]}}",
+            "1: cookies: 'a.b' is not a cookie name. A name has letters, digits, '-' and '_'. A star is allowed only at the end."
+        ),
+        (
+            "{cookies: {forward: all}}",
+            "1: cookies: 'keep' is missing. Write the cookies to keep, or '[]' for none."
+        ),
+        ("{cookies: {keep: [a], forward: some}}", "1: cookies: Expected all, not 'some'."),
+        ("{cookies: [a]}", "1: cookies: Expected '{keep: [NAMES]}', not a list."),
+        (
+            "{cookies: {keeps: [a]}}",
+            "1: cookies: 'keeps' is unknown. Did you mean 'keep'? Known names: 'keep', 'forward'."
+        ),
+        (
+            "{cookies: {keep: [a]}, ignore: {fields: [cookie]}}",
+            "1: cookies: 'ignore.fields' (line 3) ignores 'Cookie'. Remove 'Cookie' there: a kept cookie always counts."
+        ),
+        (
+            "{cookies: {keep: [a]}, to-origin: {remove: [Cookie]}}",
+            "1: cookies: It has no effect, because 'to-origin.remove' (line 3) removes 'Cookie' first. Remove one of them."
+        ),
+        (
+            "{cookies: {keep: [a]}, store: {per: {cookie: sid}}}",
+            "1: store.per: 'sid' is not in 'keep' of 'cookies' (line 3), so it is not sent. Add it to that list."
+        ),
+        (
+            "{cookies: {keep: [\"a*\"]}, store: {without-cookies: [b, ab]}}",
+            "1: store.without-cookies: 'ab' is kept by 'cookies' (line 3). A cookie that affects responses cannot be left out of them. Remove it from one of the lists."
+        ),
+        (
+            "{store: {without-cookies: [\"a b\"]}}",
+            "1: store.without-cookies: 'a b' is not a cookie name. A name has letters, digits, '-' and '_'. A star is allowed only at the end."
         ),
         (
             "{bypass: true, tags: [a]}",

@@ -32,10 +32,11 @@ import Testing
             stale: {while-revalidate: 1 m, unreachable: unlimited, on-error: 1 d, offline: 7 d, ignore: [must-revalidate]}
             mode: preferStored
             ignore: {parameters: [session, "cache_*"], fields: [User-Agent], directives: [no-store, private]}
+            cookies: {keep: [sid, "wp_*"], forward: all}
             normalize: {sort-parameters: true, drop-parameters: [tracking, foo], accept-encoding: true}
             tags: [catalogue]
             tags-from: [Surrogate-Key, CACHE-tag, xkey, XKey]
-            store: {methods: [GET, POST], statuses: [200, 404], largest: 10 MiB, smallest: 1 B, content: graphql, per: {cookie: sid}, pin: true}
+            store: {methods: [GET, POST], statuses: [200, 404], largest: 10 MiB, smallest: 1 B, content: graphql, per: {cookie: sid}, without-cookies: [seen], pin: true}
             to-origin: {set: {X-Api-Key: {env: API_KEY}, X-Plain: text}, remove: [Referer]}
             to-client: {set: {X-Served-By: holdfast}, remove: [Server]}
             guard: off
@@ -143,6 +144,9 @@ import Testing
         #expect(settings.overrides.directivesIgnoredWhenStale == .mustRevalidate)
         #expect(settings.overrides.ignoredDirectives == [.noStore, .private])
         #expect(settings.overrides.ignoredFields == ["user-agent"] && settings.ignoredFields == [.userAgent])
+        #expect(settings.cookies == CookieRule(kept: CookieNames(["sid", "wp_*"]), forwardsAll: true))
+        #expect(settings.overrides.keptCookies == settings.cookies?.kept)
+        #expect(settings.overrides.withoutCookies == CookieNames(["seen"]))
         #expect(settings.overrides.statuses == [200, 404] && settings.methods == [.get, .post])
         #expect(settings.target.droppedParameters == RuleSettings.trackingParameters + ["foo"])
         #expect(settings.target.sortsParameters && settings.normalizesAcceptEncoding && settings.isPinned)

@@ -35,6 +35,7 @@ class Rules:
     def __init__(self, rule, route, top, origin):
         self.trusts_mirrors = origin.get("credentials", False)
         self.ignored_fields = {name.lower() for name in rule.get("ignore.fields", [])}
+        self.drops_cookies = "sid" not in rule.get("cookies", {"keep": ["sid"]})["keep"]
         self.ignored = set(rule.get("ignore.directives", []))
         self.despite = set(rule.get("stale.ignore", []))
         # A lifetime of 0 makes the cache ask each time, as 'must-revalidate' does.
@@ -126,6 +127,8 @@ class Oracle:
     def may_answer(self, made, asked):
         """Whether a mirror's response may: not a request with credentials in its origin's name."""
         secrets = {name for name in asked.secrets if name not in self.rules.ignored_fields or name == "authorization"}
+        if self.rules.drops_cookies:
+            secrets.discard("cookie")
         return not secrets or self.rules.trusts_mirrors or self.rules.directives(made).shares()
 
     def of_tokens(self, asked, text, made):

@@ -33,6 +33,7 @@ RULE = {
     "ignore.directives": [
         None, ["private"], ["no-store", "no-cache"], ["must-revalidate", "proxy-revalidate"], ["s-maxage"],
     ],
+    "cookies": [None, {"keep": ["sid"]}, {"keep": ["other"]}, {"keep": ["other"], "forward": "all"}],
     "normalize.sort-parameters": [None, True],
     "normalize.drop-parameters": [None, ["tracking"]],
     "normalize.accept-encoding": [None, True],
@@ -44,6 +45,7 @@ RULE = {
     "store.smallest": [None, "1 B"],
     "store.content": [None, "any", "graphql"],
     "store.per": [None, {"cookie": "sid"}, {"field": "Authorization"}, {"field": "X-Principal"}],
+    "store.without-cookies": [None, ["issued"]],
     "store.pin": [None, True],
     "fleet": [None, False],
     "bypass": [None, True],
@@ -227,4 +229,8 @@ def excluded():
         yield (client, WAYS.index("unix")), ("top:clients.trusted", 2)
     # Both would be about one field.
     yield ("rule:store.per", 1), ("rule:ignore.fields", 1)
+    for cookies in except_default("rule:cookies"):
+        yield cookies, ("rule:ignore.fields", 1)
+    for level in (2, 3):
+        yield ("rule:cookies", level), ("rule:store.per", 1)
     yield ("top:clients.purgers", 0), ("world:turn", WORLD["turn"].index("PURGE"))

@@ -129,7 +129,7 @@ package final class ExchangeAttempt: Sendable {
     ) -> Bool {
         guard let callbacks = engine.callbacks, let key = prepared.key, engine.mayAttempt(prepared),
             !engine.isTraced, prepared.method == .get, prepared.request.isCollapsible, !prepared.request.isProbe,
-            !engine.mayLook(prepared)
+            !prepared.sendsUnkeyedCookies, !engine.mayLook(prepared)
         else { return false }
         let origin = Origin(prepared.target)
         let (client, engine, prepared) = (prepared.request.client, engine, prepared)

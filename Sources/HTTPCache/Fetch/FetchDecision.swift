@@ -218,6 +218,7 @@ package struct FetchContext: Sendable {
     /// - Parameter isStored: whether the response is already stored, as a response to GET. If so,
     ///   it may be kept even without a lifetime.
     private func storability(of response: HTTPResponse, isStored: Bool = false) -> Storability {
+        if prepared.sendsUnkeyedCookies { return .forbidden(.authorization) }
         // The response may repeat a secret, for example in a redirection to the request's own
         // target.
         let showsSecret = { (field: HTTPField) in secretValues.contains { field.value.contains($0) } }

@@ -42,7 +42,7 @@ extension Fetcher {
 
     /// Updates the stored response to GET with the fields of a HEAD response. RFC 9111 §4.3.5
     func update(with response: TransportResponse, _ context: FetchContext, _ responseTime: Timestamp) async {
-        guard let stored = plan.fetch.selected ?? storedSuccess else { return }
+        guard !prepared.sendsUnkeyedCookies, let stored = plan.fetch.selected ?? storedSuccess else { return }
         let boundary = response.boundary
         let update = prepared.policy.headUpdate(
             of: stored.head,

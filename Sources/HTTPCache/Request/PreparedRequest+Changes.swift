@@ -16,6 +16,12 @@ extension PreparedRequest {
         case setField(HTTPField.Name)
         /// A client's field is sent, but neither selects a variant nor identifies a principal.
         case ignoredField(HTTPField.Name)
+        /// A cookie is neither keyed nor sent. The value is its name.
+        case droppedCookie(String)
+        /// A cookie is sent but not keyed, so the response is not stored. The value is its name.
+        case forwardedCookie(String)
+        /// The `Cookie` field cannot be read reliably, so it counts as a credential.
+        case unreadCookies
         /// `Accept-Encoding` is keyed and sent with this value.
         case normalizedAcceptEncoding(String)
         /// A parameter is sent but treated as a credential, so it is not in the key's target. The
@@ -52,6 +58,7 @@ extension PreparedRequest {
         changes += set.map(Change.setField)
         changes += settings.ignoredFields.filter { after.contains($0) }
             .sorted { $0.canonicalName < $1.canonicalName }.map(Change.ignoredField)
+        changes += cookieChanges
         if settings.normalizesAcceptEncoding, let value = after[.acceptEncoding], value != before[.acceptEncoding] {
             changes.append(.normalizedAcceptEncoding(value))
         }
@@ -63,5 +70,11 @@ extension PreparedRequest {
             changes.append(.methodNotStored)
         }
         return changes
+    }
+
+    private var cookieChanges: [Change] {
+        guard settings?.cookies != nil, request.head.headerFields.contains(.cookie) || cookies != nil else { return [] }
+        guard let cookies else { return [.unreadCookies] }
+        return cookies.others.cookies.map { cookies.sent == nil ? .droppedCookie($0.name) : .forwardedCookie($0.name) }
     }
 }

@@ -27,6 +27,10 @@ package final class PreparedRequest: Sendable {
     /// Whether the request has fields that identify its sender, regardless of the rules for these
     /// fields.
     let hasCredentialFields: Bool
+    /// The cookies that a rule divided into kept and others; `nil` if it divided none.
+    let cookies: RuledCookies?
+    /// The value of the `Cookie` field to send, if it is not the one in ``request``.
+    private let sentCookies: String?
     /// The engine's policy, with the rules' overrides for response fields.
     package let policy: CachePolicy
     /// The head that selects variants, if it differs from the request's.
@@ -128,15 +132,20 @@ package final class PreparedRequest: Sendable {
             let secrets = request.secrets?.fields ?? []
             head.headerFields.removeAll { CredentialPartition.isCredential($0) || secrets.contains($0.name) }
         }
+        if let sentCookies, !returnsRequest { head.headerFields.setCookie(sentCookies) }
         let edits = returnsRequest ? nil : settings?.requestFields
         if let edits, !edits.isEmpty { edits.apply(to: &head.headerFields) }
         var sending = request.sending(head)
         if let edits, !edits.isEmpty, let body = sending.body { sending.body = edits.apply(toTrailersOf: body) }
         sending.target = target
-        sending.hasCredentials = hasCredentials
+        sending.hasCredentials = hasCredentials || sentCookies != nil
         if let edits { sending.ruleFields = edits.set }
         return sending
     }
+
+    /// Whether cookies are sent that are not in the key. The response may depend on them, so it is
+    /// for this request only.
+    var sendsUnkeyedCookies: Bool { sentCookies != nil }
 
     /// Whether the request has credentials or a principal that its rules do not ignore.
     var hasCredentials: Bool {
@@ -172,6 +181,9 @@ package final class PreparedRequest: Sendable {
         key = other.key
         isPerPrincipal = other.isPerPrincipal
         hasCredentialFields = CredentialPartition.hasCredentials(request.head.headerFields)
+        cookies = other.cookies
+        // The renewed response is for every client with the same kept cookies.
+        sentCookies = nil
         policy = other.policy
         selectingHead = other.selectingHead
         mode = other.mode
@@ -207,12 +219,17 @@ package final class PreparedRequest: Sendable {
             let target = presentedTarget.rewritten(dropping: rules.dropped, sorting: settings.target.sortsParameters)
             rewritten = (target, (secrets?.withheld(from: target).target ?? target).ignoring(rules.ignored))
             original = presented
-            request = Self.request(presented, settings, target: target == presentedTarget ? nil : target)
+            var request = Self.request(presented, settings, target: target == presentedTarget ? nil : target)
+            cookies = RuledCookies(request.head.headerFields, settings)
+            cookies?.keep(in: &request.head.headerFields)
+            self.request = request
         } else {
             rewritten = secrets.map { (presentedTarget, $0.withheld(from: presentedTarget).target) }
             original = nil
             request = presented
+            cookies = nil
         }
+        sentCookies = cookies?.sent
         mode = OfflineMode.leastNetwork(snapshot.mode, settings?.mode)
         contact = snapshot.contact
         hasCredentialFields = CredentialPartition.hasCredentials(request.head.headerFields)

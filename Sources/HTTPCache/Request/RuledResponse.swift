@@ -130,7 +130,11 @@ extension RuledResponse {
         let (before, after) = (old.settings.uncountedCredentials, settings.uncountedCredentials)
         let isCommon = key.components.partition == .common
         // The request for a common response had no credentials, or credentials that were ignored.
-        if settings.principal != old.settings.principal || (isCommon ? !before.isSubset(of: after) : before != after) {
+        // A request for a common response may have had cookies that were removed.
+        let sameCookies = settings.cookies == old.settings.cookies || (isCommon && old.settings.cookies == nil)
+        if settings.principal != old.settings.principal || !sameCookies
+            || (isCommon ? !before.isSubset(of: after) : before != after)
+        {
             unknowns.insert(.principal)
         }
         let parameters = Set(old.settings.target.ignoredParameters)

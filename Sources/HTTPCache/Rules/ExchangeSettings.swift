@@ -57,6 +57,8 @@ public struct ExchangeSettings: Sendable, Hashable {
     /// Request fields that neither select a variant nor identify a principal. They are sent but not
     /// stored.
     public var ignoredFields: Set<HTTPField.Name> = []
+    /// The cookies that affect responses; `nil` leaves every cookie in the request.
+    public var cookies: CookieRule?
     /// Whether equivalent values of `Accept-Encoding` are sent and keyed in a single spelling. RFC
     /// 9110 §12.5.3
     public var normalizesAcceptEncoding = false
@@ -121,6 +123,25 @@ public struct ExchangeSettings: Sendable, Hashable {
     func stores(_ status: HTTPResponse.Status) -> Bool {
         guard let statuses = overrides.statuses else { return true }
         return statuses.contains(status == .partialContent ? 200 : status.code)
+    }
+}
+
+/// The cookies of requests that an operator keeps. The others affect no stored response.
+public struct CookieRule: Sendable, Hashable {
+    /// The names of the cookies that affect responses. The others are removed before the request is
+    /// keyed, so a request without a kept cookie is anonymous.
+    ///
+    /// If the `Cookie` field does not have the strict form of RFC 6265 §4.2.1, no cookie is
+    /// removed: servers read such fields in different ways. The request then has credentials.
+    public var kept: CookieNames
+    /// Whether the other cookies are still sent. If so, the response is not stored, because it may
+    /// depend on a cookie that is not in the key.
+    public var forwardsAll: Bool
+
+    /// Creates a rule.
+    public init(kept: CookieNames, forwardsAll: Bool = false) {
+        self.kept = kept
+        self.forwardsAll = forwardsAll
     }
 }
 

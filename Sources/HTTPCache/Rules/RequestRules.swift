@@ -80,11 +80,17 @@ public final class RequestRules: PolicyOverriding {
 }
 
 extension ExchangeSettings {
-    /// A copy that also lists the ignored fields where the policy looks for them.
+    /// A copy that also lists the ignored fields and the kept cookies where the policy looks for
+    /// them. A cookie that a rule keeps is not ignored.
     fileprivate var completed: ExchangeSettings {
-        guard !ignoredFields.isEmpty else { return self }
+        guard !ignoredFields.isEmpty || cookies != nil else { return self }
         var settings = self
-        settings.overrides.ignoredFields.formUnion(ignoredFields.map(\.canonicalName))
+        if let cookies {
+            settings.overrides.keptCookies = cookies.kept
+            settings.overrides.ignoredFields.remove(HTTPField.Name.cookie.canonicalName)
+            settings.ignoredFields.remove(.cookie)
+        }
+        settings.overrides.ignoredFields.formUnion(settings.ignoredFields.map(\.canonicalName))
         return settings
     }
 

@@ -7,7 +7,8 @@ extension CachePolicy {
     ///
     /// - `Connection` and the fields that it lists;
     /// - the other hop-by-hop and proxy fields in RFC 9111 §3.1;
-    /// - in a shared cache, the fields that `private="…"` lists (§5.2.2.7).
+    /// - in a shared cache, the fields that `private="…"` lists (§5.2.2.7);
+    /// - the cookies that an operator leaves out (``PolicyOverrides/withoutCookies``).
     ///
     /// Fields that a qualified `no-cache="…"` lists stay: they are served after the response was
     /// validated (§5.2.2.4), and ``servedFields(of:age:isValidated:)`` omits them until then.
@@ -23,12 +24,14 @@ extension CachePolicy {
         let nominated = Set(FieldNameList.nominated(in: fields))
         var withheld: Set<String> = []
         if kind == .shared, case .fields(let names) = directives.isPrivate { withheld = Set(names) }
+        let overrides = overrides(of: fields)
         var result = HTTPFields()
         result.reserveCapacity(fields.count)
         for field in fields {
             let name = field.name.canonicalName
             if FieldRules.isHopByHop(name) || (!withheld.isEmpty && withheld.contains(name)) { continue }
             if !nominated.isEmpty, nominated.contains(name), !isProtected(name) { continue }
+            if overrides?.leavesOut(field) == true { continue }
             result.append(field)
         }
         return result

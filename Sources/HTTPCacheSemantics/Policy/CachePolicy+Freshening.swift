@@ -68,8 +68,10 @@ extension CachePolicy {
         let directives = directives(of: fields, updating: stored.fields)
         if isForOthers, directives.isPrivate != .absent { return nil }
         var update = storable(fields, directives)
+        let ruled = overrides(of: stored.fields)
         update.removeAll { field in
             FieldRules.isFixedByContent(field.name.canonicalName) || (request == nil && field.name == .vary)
+                || ruled?.leavesOut(field) == true
         }
         if !update.contains(.date) {
             update.append(HTTPField(name: .date, value: HTTPDate.format(responseTime)))

@@ -37,8 +37,10 @@ extension CachePolicy {
     /// principal, the response is stored only without `Set-Cookie`.
     ///
     /// An operator's lifetime (``PolicyOverrides``) also counts as a stated lifetime. §3.5 and the
-    /// rule for `Set-Cookie` apply regardless of the operator's rules, except that a `Cookie` that
-    /// the operator ignores is not a credential. If a rule overrides `must-revalidate` or
+    /// rule for `Set-Cookie` apply regardless of the operator's rules, with two exceptions: a
+    /// `Cookie` that the operator ignores is not a credential, and cookies that are left out of the
+    /// stored response (``PolicyOverrides/withoutCookies``) do not count in a response to a request
+    /// without credentials. If a rule overrides `must-revalidate` or
     /// `s-maxage`, or sets the lifetime, then only `public` allows sharing a response to a request
     /// with credentials.
     ///
@@ -96,7 +98,11 @@ extension CachePolicy {
             return .forbidden(.notExplicit)
         }
         let isReplaced = overrides?.replacesLifetime(status: code, isStated: isStated) == true
-        let isShareable = sharesWithCredentials(
+        // A rule says that the cookies affect the response. Then `public` is not enough.
+        let isInfluenced =
+            requested.hasCookie && overrides?.keptCookies != nil
+            && !vary.names.contains(HTTPField.Name.cookie.canonicalName)
+        let mayBeShared = sharesWithCredentials(
             directives,
             overrides,
             isLifetimeReplaced: isReplaced || hasExplicitExpiry,
@@ -105,8 +111,12 @@ extension CachePolicy {
             countsMustRevalidate: request.headerFields.contains(.authorization)
                 && !(requested.hasCookie && overrides?.ignoresCookie != true)
         )
-        let hasCredentials = hasCredentials || request.headerFields.contains(.authorization)
-        return audience(of: response, directives, hasCredentials: hasCredentials, isShareable: isShareable)
+        return audience(
+            of: response,
+            directives,
+            hasCredentials: hasCredentials || isInfluenced || request.headerFields.contains(.authorization),
+            isShareable: mayBeShared && !isInfluenced
+        )
     }
 
     private func refusal(status code: Int) -> StorageRefusal? {
@@ -162,15 +172,18 @@ extension CachePolicy {
         let isForOffline = directives.forbidsStorage
         let allowsSharing = directives.allowsSharing && !isForOffline
         let setsCookie = response.headerFields.contains(.setCookie)
+        // A cookie that is left out may still identify the client that has credentials. §7.3
+        let leavesOut = setsCookie && leavesOutCookie(of: response.headerFields)
+        let isBound = setsCookie && (hasCredentials || !leavesOutEveryCookie(of: response.headerFields))
         switch kind {
         case .shared:
             if hasCredentials && !isShareable { return .forbidden(.authorization) }
-            if setsCookie && !(storesSetCookie && allowsSharing) { return .forbidden(.setCookie) }
+            if isBound && !(storesSetCookie && allowsSharing && !leavesOut) { return .forbidden(.setCookie) }
             return .common
         case .private:
             // One anonymous client must not get another client's session.
             guard hasCredentials else { return isForOffline && setsCookie ? .forbidden(.setCookie) : .common }
-            if directives.isPrivate != .absent || (setsCookie && !allowsSharing) { return .principal }
+            if directives.isPrivate != .absent || (setsCookie && !allowsSharing) || leavesOut { return .principal }
             return isShareable ? .common : .principal
         }
     }

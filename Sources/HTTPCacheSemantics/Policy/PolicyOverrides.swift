@@ -79,6 +79,17 @@ public struct PolicyOverrides: Sendable, Hashable {
     /// If `cookie` is listed, a shared cache treats a request with a cookie like a request without
     /// one. `authorization` still keeps a response out of a shared cache (RFC 9111 §3.5).
     public var ignoredFields: Set<String> = []
+    /// The cookies that affect responses, as an operator states; `nil` leaves that to the origin.
+    /// The request then has no other cookies.
+    ///
+    /// A response to a request with a `Cookie` is not shared, even if it is `public`, unless its
+    /// `Vary` lists `Cookie`. Then it is shared among requests with the same cookies.
+    public var keptCookies: CookieNames?
+    /// The cookies that are left out of stored responses. A response to a request without
+    /// credentials that sets only these cookies is stored as if it set none. RFC 9111 §7.3
+    ///
+    /// A cookie that ``keptCookies`` also names is not left out.
+    public var withoutCookies: CookieNames?
 
     /// Creates overrides without effect.
     public init() {}

@@ -207,6 +207,7 @@ extension RuleCheck {
             report("store.content", "It applies to POST, which is not in \(other("match.method")).")
         }
         checkPrincipal(settings)
+        for fault in CookieCheck(settings).faults({ other($0) }) { report(fault.setting, fault.message) }
         checkMode(settings)
         checkParameters(settings)
     }

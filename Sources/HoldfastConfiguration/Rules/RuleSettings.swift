@@ -112,6 +112,10 @@ public struct RuleSettings: Sendable, Hashable {
         /// `per`: the request field or cookie that identifies the principal, as `{field: NAME}` or
         /// `{cookie: NAME}`. Each principal has separate responses.
         public var principal: ExchangeSettings.PrincipalSource?
+        /// `without-cookies`: names of cookies that are left out of stored responses. A response to
+        /// a request without credentials that sets only these cookies is stored without them. A
+        /// trailing `*` matches any ending.
+        public var withoutCookies: [String]?
         /// `pin`: whether the responses are never evicted.
         public var pin: Bool?
         /// Creates settings with no values.
@@ -140,6 +144,10 @@ public struct RuleSettings: Sendable, Hashable {
     public var ignore = Ignoring()
     /// `normalize`
     public var normalize = Normalizing()
+    /// `cookies`: the cookies that affect responses, as `{keep: [NAMES]}`. All others are removed
+    /// before the request is keyed and sent. With `forward: all` they are sent, and the response is
+    /// not stored.
+    public var cookies: CookieRule?
     /// `tags`: tags to add to the response's own cache groups.
     public var tags: [String]?
     /// `tags-from`: response fields that contain more tags. They are not sent to clients.

@@ -145,6 +145,26 @@ enum Readers {
         }
     }
 
+    static func cookies(_ value: FileValue) throws(Refusal) -> CookieRule {
+        var names: [String]?
+        var forwardsAll = false
+        for entry in try value.entries("'{keep: [NAMES]}'") {
+            switch entry.key {
+            case "keep":
+                // An empty list keeps no cookie.
+                if case .list(let items, _) = entry.value, items.isEmpty {
+                    names = []
+                } else {
+                    names = try texts(entry.value, "names of cookies")
+                }
+            case "forward": forwardsAll = try entry.value.word([("all", true)])
+            default: throw unknown(entry, of: ["keep", "forward"])
+            }
+        }
+        guard let names else { throw Refusal("'keep' is missing. Write the cookies to keep, or '[]' for none.") }
+        return CookieRule(kept: CookieNames(names), forwardsAll: forwardsAll)
+    }
+
     /// Reads the fields to set. No message contains a value, because it may be a misplaced secret.
     static func fields(_ value: FileValue) throws(Refusal) -> [HTTPField.Name: FieldValue] {
         var result: [HTTPField.Name: FieldValue] = [:]

@@ -84,6 +84,14 @@ extension Setting {
                 $0 == RuleSettings.trackingWord ? RuleSettings.trackingParameters : [$0]
             }
         },
+        Setting(
+            "cookies",
+            .request,
+            \.cookies,
+            worksWithBypass: true,
+            read: Readers.cookies,
+            written: Writers.cookies
+        ) { $1.cookies = $0 },
         flag("normalize.accept-encoding", .request, \.normalize.acceptEncoding, worksWithBypass: true) {
             $1.normalizesAcceptEncoding = $0
         },
@@ -131,6 +139,9 @@ extension Setting {
             read: Readers.principal,
             written: Writers.principal
         ) { $1.principal = $0 },
+        texts("store.without-cookies", .response, \.store.withoutCookies, of: "names of cookies") {
+            $1.overrides.withoutCookies = CookieNames($0)
+        },
         flag("store.pin", .response, \.store.pin) { $1.isPinned = $0 },
         flag("fleet", .request, \.fleet) { $1.isForFleet = $0 },
         flag("bypass", .request, \.bypass, worksWithBypass: true) { $1.isBypassed = $0 },

@@ -33,6 +33,10 @@ enum Writers {
         }
     }
 
+    static func cookies(_ rule: CookieRule) -> String {
+        "{keep: \(list(rule.kept.patterns))\(rule.forwardsAll ? ", forward: all" : "")}"
+    }
+
     static func off<Value>(_ value: RuleSettings.Switch<Value>, _ written: (Value) -> String) -> String {
         switch value {
         case .off: "off"
