@@ -25,6 +25,10 @@ extension PreparedRequest.Change {
         case .droppedCookie(let name): ("cookies", "cookie '\(name)' is removed: not considered and not sent")
         case .forwardedCookie(let name):
             ("cookies", "cookie '\(name)' is sent, but is not in the key, so the response is not stored")
+        case .listedCookie(let name): ("vary", "the value of cookie '\(name)' selects the response")
+        case .unlistedCookie(let name): ("vary", "cookie '\(name)' is removed: its value is not listed")
+        case .listedField(let name): ("vary", "the value of field '\(name.rawName)' selects the response")
+        case .unlistedField(let name): ("vary", "field '\(name.rawName)' is removed: its value is not listed")
         case .unreadCookies:
             ("cookies", "'Cookie' cannot be read reliably, so all of it counts as a credential")
         case .normalizedAcceptEncoding(let value):

@@ -279,7 +279,7 @@ import Testing
         ("{bypass: maybe}", "1: bypass: Expected true or false, not 'maybe'."),
         (
             "{frehsness: {}, bypass: true}",
-            "1: 'frehsness' is unknown. Did you mean 'freshness'? Known names: 'breaker', 'bypass', 'cookies', 'eager-refresh', 'fleet', 'freshness', 'guard', 'ignore', 'match', 'mode', 'name', 'normalize', 'stale', 'store', 'tags', 'tags-from', 'timeouts', 'to-client', 'to-origin'."
+            "1: 'frehsness' is unknown. Did you mean 'freshness'? Known names: 'breaker', 'bypass', 'cookies', 'eager-refresh', 'fleet', 'freshness', 'guard', 'ignore', 'match', 'mode', 'name', 'normalize', 'stale', 'store', 'tags', 'tags-from', 'timeouts', 'to-client', 'to-origin', 'vary'."
         ),
         (
             "{freshness: {lifetime: 1500 ms}}",
@@ -348,6 +348,43 @@ import Testing
         (
             "{store: {without-cookies: [\"a b\"]}}",
             "1: store.without-cookies: 'a b' is not a cookie name. A name has letters, digits, '-' and '_'. A star is allowed only at the end."
+        ),
+        ("{vary: {}}", "1: vary: It lists no values. Add some, or remove the setting."),
+        (
+            "{vary: {cookie: {}}}",
+            "1: vary: 'cookie' is unknown. Did you mean 'cookies'? Known names: 'cookies', 'fields'."
+        ),
+        (
+            "{vary: {cookies: {\"l*\": [de]}}}",
+            "1: vary: 'l*' is not a cookie name. A name has letters, digits, '-' and '_'."
+        ),
+        (
+            "{cookies: {keep: [lang]}, vary: {cookies: {lang: [de]}}}",
+            "1: vary: 'lang' is also in 'keep' of 'cookies' (line 3), which makes it a credential. Remove it from one of the lists."
+        ),
+        (
+            "{vary: {fields: {Authorization: [a]}}}",
+            "1: vary: 'Authorization' is a credential, so its values cannot select shared responses. Use 'store.per'."
+        ),
+        (
+            "{vary: {fields: {X-CSRF-Token: [a]}}}",
+            "1: vary: 'X-CSRF-Token' is a credential, so its values cannot select shared responses. Use 'store.per'."
+        ),
+        (
+            "{vary: {fields: {Range: [a]}}}",
+            "1: vary: 'Range' cannot be listed: it belongs to the cache or the connection."
+        ),
+        (
+            "{vary: {fields: {X_Device: [a]}}}",
+            "1: vary: 'X_Device' cannot be listed: servers read names with other characters than letters, digits and '-' in different ways."
+        ),
+        (
+            "{vary: {fields: {X-Device: [a]}}, ignore: {fields: [x-device]}}",
+            "1: vary: 'X-Device' is also in 'ignore.fields' (line 3), so its values select nothing. Remove it from one of them."
+        ),
+        (
+            "{vary: {cookies: {lang: [\"d;e\"]}}}",
+            "1: vary: 'd;e' of 'lang' is not a value. A value has 1 to 64 visible ASCII characters, but no quotes, commas, semicolons and backslashes."
         ),
         (
             "{bypass: true, tags: [a]}",

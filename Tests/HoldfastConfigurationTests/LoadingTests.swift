@@ -33,6 +33,7 @@ import Testing
             mode: preferStored
             ignore: {parameters: [session, "cache_*"], fields: [User-Agent], directives: [no-store, private]}
             cookies: {keep: [sid, "wp_*"], forward: all}
+            vary: {cookies: {lang: [de, en]}, fields: {X-Device: [phone, desktop], Accept-Language: de}}
             normalize: {sort-parameters: true, drop-parameters: [tracking, foo], accept-encoding: true}
             tags: [catalogue]
             tags-from: [Surrogate-Key, CACHE-tag, xkey, XKey]
@@ -145,6 +146,8 @@ import Testing
         #expect(settings.overrides.ignoredDirectives == [.noStore, .private])
         #expect(settings.overrides.ignoredFields == ["user-agent"] && settings.ignoredFields == [.userAgent])
         #expect(settings.cookies == CookieRule(kept: CookieNames(["sid", "wp_*"]), forwardsAll: true))
+        #expect(settings.listed.cookies == ["lang": ["de", "en"]])
+        #expect(settings.listed.fields[.acceptLanguage] == ["de"] && settings.listed.fields.count == 2)
         #expect(settings.overrides.keptCookies == settings.cookies?.kept)
         #expect(settings.overrides.withoutCookies == CookieNames(["seen"]))
         #expect(settings.overrides.statuses == [200, 404] && settings.methods == [.get, .post])

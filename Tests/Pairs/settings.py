@@ -34,6 +34,7 @@ RULE = {
         None, ["private"], ["no-store", "no-cache"], ["must-revalidate", "proxy-revalidate"], ["s-maxage"],
     ],
     "cookies": [None, {"keep": ["sid"]}, {"keep": ["other"]}, {"keep": ["other"], "forward": "all"}],
+    "vary": [None, {"cookies": {"lang": ["de"]}, "fields": {"Accept-Language": ["de", "en"]}}],
     "normalize.sort-parameters": [None, True],
     "normalize.drop-parameters": [None, ["tracking"]],
     "normalize.accept-encoding": [None, True],
@@ -231,6 +232,9 @@ def excluded():
     yield ("rule:store.per", 1), ("rule:ignore.fields", 1)
     for cookies in except_default("rule:cookies"):
         yield cookies, ("rule:ignore.fields", 1)
+    # Both would be about 'Accept-Language'.
+    yield ("rule:vary", 1), ("rule:ignore.fields", 2)
+    yield ("rule:vary", 1), ("rule:bypass", 1)
     for level in (2, 3):
         yield ("rule:cookies", level), ("rule:store.per", 1)
     yield ("top:clients.purgers", 0), ("world:turn", WORLD["turn"].index("PURGE"))

@@ -20,6 +20,14 @@ extension PreparedRequest {
         case droppedCookie(String)
         /// A cookie is sent but not keyed, so the response is not stored. The value is its name.
         case forwardedCookie(String)
+        /// A cookie's value is listed, and selects one of several responses. The value is its name.
+        case listedCookie(String)
+        /// A cookie is removed, because its value is not listed. The value is its name.
+        case unlistedCookie(String)
+        /// A field's value is listed, and selects one of several responses.
+        case listedField(HTTPField.Name)
+        /// A field is removed, because its value is not listed.
+        case unlistedField(HTTPField.Name)
         /// The `Cookie` field cannot be read reliably, so it counts as a credential.
         case unreadCookies
         /// `Accept-Encoding` is keyed and sent with this value.
@@ -73,8 +81,22 @@ extension PreparedRequest {
     }
 
     private var cookieChanges: [Change] {
-        guard settings?.cookies != nil, request.head.headerFields.contains(.cookie) || cookies != nil else { return [] }
-        guard let cookies else { return [.unreadCookies] }
-        return cookies.others.cookies.map { cookies.sent == nil ? .droppedCookie($0.name) : .forwardedCookie($0.name) }
+        guard let settings else { return [] }
+        var changes: [Change] = []
+        let isRuled = settings.cookies != nil || !settings.listed.cookies.isEmpty
+        if let cookies {
+            changes += cookies.others.cookies.map {
+                cookies.sendsOthers ? .forwardedCookie($0.name) : .droppedCookie($0.name)
+            }
+            changes += cookies.listed.cookies.map { .listedCookie($0.name) }
+            changes += cookies.unlisted.cookies.map { .unlistedCookie($0.name) }
+        } else if isRuled, request.head.headerFields.contains(.cookie) {
+            changes.append(.unreadCookies)
+        }
+        for name in settings.listed.fields.keys.sorted(by: { $0.canonicalName < $1.canonicalName })
+        where presented.head.headerFields.contains(name) {
+            changes.append(request.head.headerFields.contains(name) ? .listedField(name) : .unlistedField(name))
+        }
+        return changes
     }
 }

@@ -31,6 +31,9 @@ package final class PreparedRequest: Sendable {
     let cookies: RuledCookies?
     /// The value of the `Cookie` field to send, if it is not the one in ``request``.
     private let sentCookies: String?
+    /// Whether cookies are sent that are not in the key. The response may depend on them, so it is
+    /// for this request only.
+    let sendsUnkeyedCookies: Bool
     /// The engine's policy, with the rules' overrides for response fields.
     package let policy: CachePolicy
     /// The head that selects variants, if it differs from the request's.
@@ -143,10 +146,6 @@ package final class PreparedRequest: Sendable {
         return sending
     }
 
-    /// Whether cookies are sent that are not in the key. The response may depend on them, so it is
-    /// for this request only.
-    var sendsUnkeyedCookies: Bool { sentCookies != nil }
-
     /// Whether the request has credentials or a principal that its rules do not ignore.
     var hasCredentials: Bool {
         if isPerPrincipal || presented.principal != nil || request.secrets != nil { return true }
@@ -182,8 +181,9 @@ package final class PreparedRequest: Sendable {
         isPerPrincipal = other.isPerPrincipal
         hasCredentialFields = CredentialPartition.hasCredentials(request.head.headerFields)
         cookies = other.cookies
-        // The renewed response is for every client with the same kept cookies.
-        sentCookies = nil
+        // The renewed response is for every client with the same kept cookies and listed values.
+        sentCookies = other.cookies?.sent(isForOne: false)
+        sendsUnkeyedCookies = false
         policy = other.policy
         selectingHead = other.selectingHead
         mode = other.mode
@@ -222,6 +222,7 @@ package final class PreparedRequest: Sendable {
             var request = Self.request(presented, settings, target: target == presentedTarget ? nil : target)
             cookies = RuledCookies(request.head.headerFields, settings)
             cookies?.keep(in: &request.head.headerFields)
+            if !settings.listed.fields.isEmpty { settings.listed.removeUnlisted(from: &request.head.headerFields) }
             self.request = request
         } else {
             rewritten = secrets.map { (presentedTarget, $0.withheld(from: presentedTarget).target) }
@@ -229,7 +230,8 @@ package final class PreparedRequest: Sendable {
             request = presented
             cookies = nil
         }
-        sentCookies = cookies?.sent
+        sentCookies = cookies?.sent(isForOne: true)
+        sendsUnkeyedCookies = cookies?.sendsOthers == true
         mode = OfflineMode.leastNetwork(snapshot.mode, settings?.mode)
         contact = snapshot.contact
         hasCredentialFields = CredentialPartition.hasCredentials(request.head.headerFields)
@@ -239,6 +241,8 @@ package final class PreparedRequest: Sendable {
         policy.extendedStaleness = snapshot.staleness.seconds
         let scheme = snapshot.selectsByScheme ? ClientScheme(presented, sentAs: request, settings) : .irrelevant
         if case .irrelevant = scheme {} else { policy.selectsByScheme = true }
+        let listed = settings.flatMap { $0.listed.isEmpty ? nil : $0.listed }
+        policy.selectsByListedValues = listed != nil
         self.policy = policy
         guard request.storage != .never, request.isKeyed, settings?.isBypassed != true,
             settings?.admits(method) != false
@@ -251,7 +255,7 @@ package final class PreparedRequest: Sendable {
         // Most requests do not identify their sender.
         if principal == nil, !hasCredentialFields, secrets == nil, request.principal == nil {
             key = CacheKey(method: method, target: target, content: request.keyContent)
-            selectingHead = Self.selecting(nil, request.head, by: scheme)
+            selectingHead = Self.selecting(nil, request.head, by: scheme, listed, cookies)
             return
         }
         key = CacheKey(
@@ -266,15 +270,29 @@ package final class PreparedRequest: Sendable {
             principal: isPerPrincipal ? settings?.principal?.field : nil,
             secrets: secrets
         )
-        selectingHead = Self.selecting(selecting, request.head, by: scheme)
+        selectingHead = Self.selecting(selecting, request.head, by: scheme, listed, cookies)
     }
 
     /// Returns the head that selects variants, if it differs from the request's own head. It
-    /// includes the client's scheme where that differs.
-    private static func selecting(_ head: HTTPRequest?, _ own: HTTPRequest, by scheme: ClientScheme) -> HTTPRequest? {
-        guard case .selecting(let field) = scheme else { return head }
-        var head = head ?? own
-        head.headerFields[fields: .clientScheme] = field.map { [$0] } ?? []
+    /// includes the client's scheme where that differs, and the values that a rule lists.
+    private static func selecting(
+        _ selecting: HTTPRequest?,
+        _ own: HTTPRequest,
+        by scheme: ClientScheme,
+        _ listed: ListedValues?,
+        _ cookies: RuledCookies?
+    ) -> HTTPRequest? {
+        var head = selecting
+        if case .selecting(let field) = scheme {
+            var changed = head ?? own
+            changed.headerFields[fields: .clientScheme] = field.map { [$0] } ?? []
+            head = changed
+        }
+        if let listed {
+            var changed = head ?? own
+            listed.select(in: &changed.headerFields, by: cookies, own.headerFields)
+            head = changed
+        }
         return head
     }
 

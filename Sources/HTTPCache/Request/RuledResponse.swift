@@ -139,6 +139,7 @@ extension RuledResponse {
         }
         let parameters = Set(old.settings.target.ignoredParameters)
         if !parameters.isSubset(of: settings.target.ignoredParameters) { unknowns.insert(.parameters) }
+        if settings.listed != old.settings.listed { unknowns.insert(.fields) }
         let fields = old.settings.overrides.ignoredFields
         let nowRelevant = fields.subtracting(settings.overrides.ignoredFields)
         if head.fields[values: .vary].contains(where: { line in

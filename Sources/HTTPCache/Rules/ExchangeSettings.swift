@@ -59,6 +59,9 @@ public struct ExchangeSettings: Sendable, Hashable {
     public var ignoredFields: Set<HTTPField.Name> = []
     /// The cookies that affect responses; `nil` leaves every cookie in the request.
     public var cookies: CookieRule?
+    /// Values of cookies and fields that select one of several responses for all clients. Other
+    /// values of these cookies and fields are removed.
+    public var listed = ListedValues()
     /// Whether equivalent values of `Accept-Encoding` are sent and keyed in a single spelling. RFC
     /// 9110 §12.5.3
     public var normalizesAcceptEncoding = false
@@ -143,6 +146,27 @@ public struct CookieRule: Sendable, Hashable {
         self.kept = kept
         self.forwardsAll = forwardsAll
     }
+}
+
+/// Values of cookies and fields that select one of several responses for all clients, as if `Vary`
+/// named them. No other value of these cookies and fields reaches the origin, so the number of
+/// responses is bounded.
+public struct ListedValues: Sendable, Hashable {
+    /// The values by the cookie's name. A cookie in ``CookieRule/kept`` is a credential, and selects
+    /// nothing.
+    public var cookies: [String: [String]]
+    /// The values by the field's name. A field with another value, or with several lines, is
+    /// removed.
+    public var fields: [HTTPField.Name: [String]]
+
+    /// Creates lists.
+    public init(cookies: [String: [String]] = [:], fields: [HTTPField.Name: [String]] = [:]) {
+        self.cookies = cookies
+        self.fields = fields
+    }
+
+    /// Whether nothing is listed.
+    public var isEmpty: Bool { cookies.isEmpty && fields.isEmpty }
 }
 
 /// The changes that rules make to a target.

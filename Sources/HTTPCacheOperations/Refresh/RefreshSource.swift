@@ -17,12 +17,14 @@ package struct RefreshTarget: Sendable, Hashable {
         guard case .common = parts.partition, parts.method == .get, parts.content == nil,
             !selectingFields.contains(where: Self.isWithheld)
         else { return nil }
+        var fields = selectingFields
+        fields.restoreListedValues()
         request = HTTPRequest(
             method: .get,
             scheme: parts.target.scheme,
             authority: parts.target.authority,
             path: parts.target.requestTarget,
-            headerFields: selectingFields
+            headerFields: fields
         )
     }
 

@@ -53,6 +53,9 @@ package struct RequestCookies: Sendable, Hashable {
         }
     }
 
+    /// Returns whether a text may be the value of a cookie in the strict form.
+    package static func isValue(_ text: String) -> Bool { text.utf8.allSatisfy(\.isCookieValueByte) }
+
     /// Whether there are no cookies.
     package var isEmpty: Bool { cookies.isEmpty }
 

@@ -62,7 +62,7 @@ extension CachePolicy {
         let vary = FieldNameList(.vary, in: fields)
         guard !vary.hasWildcard, !vary.hasMalformedMember else { return nil }
         let ignored = overrides(of: fields)?.ignoredFields ?? []
-        return withScheme(vary.names).filter { !ignored.contains($0) }.sorted()
+        return withImplied(vary.names).filter { !ignored.contains($0) }.sorted()
     }
 
     /// Returns the request's fields with these names, in the form of ``selectingFields(of:for:)``.
@@ -76,7 +76,7 @@ extension CachePolicy {
 
     func selectingFields(of request: HTTPRequest, vary: FieldNameList, ignoring ignored: Set<String>) -> HTTPFields {
         var result = HTTPFields()
-        for text in withScheme(vary.names).sorted() where !ignored.contains(text) {
+        for text in withImplied(vary.names).sorted() where !ignored.contains(text) {
             guard let name = HTTPField.Name(text),
                 let value = SelectingField.normalized(text, in: request.headerFields)
             else { continue }

@@ -31,13 +31,6 @@ extension CachePolicy {
         overrides(of: fields)?.ignoredFields.contains(HTTPField.Name.clientScheme.canonicalName) == true
     }
 
-    /// Returns the names that select variants: those in `Vary`, and the client's scheme if it
-    /// selects variants.
-    func withScheme(_ names: [String]) -> [String] {
-        let name = HTTPField.Name.clientScheme.canonicalName
-        return selectsByScheme && !names.contains(name) ? names + [name] : names
-    }
-
     private static func scheme(in fields: HTTPFields) -> String? {
         // Access by index, because iterating would copy every field. Compare lengths first.
         for index in fields.indices {

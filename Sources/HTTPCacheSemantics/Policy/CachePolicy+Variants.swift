@@ -67,7 +67,8 @@ extension CachePolicy {
     ///   ignored.
     /// - A field that is absent on both sides matches; an empty field differs from an absent one.
     /// - Fields that an operator ignores (``PolicyOverrides/ignoredFields``) are not compared.
-    /// - A response with a recorded client scheme matches only that scheme.
+    /// - A response with a recorded client scheme, or with recorded values that an operator lists,
+    ///   matches only that scheme or these values.
     public func matchesVariant(_ stored: StoredResponseHead, _ request: HTTPRequest) -> Bool {
         var matcher = VariantMatcher(self, request)
         return matcher.matches(stored)

@@ -69,6 +69,9 @@ public struct CachePolicy: Sendable {
     /// Whether the scheme that the client used to reach this cache selects variants, as if every
     /// `Vary` listed `X-Forwarded-Proto`. A gateway sets it if it serves clients over both schemes.
     package var selectsByScheme = false
+    /// Whether values that an operator lists select variants: see
+    /// ``HTTPTypes/HTTPField/Name/listedCookies``.
+    package var selectsByListedValues = false
 
     /// Creates a policy.
     ///

@@ -32,7 +32,7 @@ package struct VariantMatcher {
 
     /// See ``CachePolicy/matchesVariant(_:_:)``.
     package mutating func matches(_ stored: StoredResponseHead) -> Bool {
-        guard policy.matchesScheme(stored, request) else { return false }
+        guard policy.matchesScheme(stored, request), policy.matchesListedValues(stored, request) else { return false }
         let fields = stored.fields
         // Most responses have no `Vary`, and this lookup by name copies no field.
         guard fields.contains(.vary) else { return true }

@@ -13,7 +13,7 @@ struct CookieCheck {
 
     /// - Parameter other: returns another setting of the rule, for a message.
     func faults(_ other: (String) -> String) -> [Fault] {
-        kept(other) + withoutCookies(other)
+        kept(other) + withoutCookies(other) + listed(other)
     }
 
     private func kept(_ other: (String) -> String) -> [Fault] {
@@ -63,6 +63,70 @@ struct CookieCheck {
     private func names(_ patterns: [String]) -> [String] {
         patterns.filter { !CookieNames.isPattern($0) }.map {
             "\(shown($0)) is not a cookie name. A name has letters, digits, '-' and '_'. A star is allowed only at the end."
+        }
+    }
+
+    // MARK: vary
+
+    /// The maximum number of listed cookies and fields, and of values for each of them.
+    private static let nameLimit = 16, valueLimit = 64
+
+    private func listed(_ other: (String) -> String) -> [Fault] {
+        guard let vary = settings.vary else { return [] }
+        var messages: [String] = []
+        if vary.isEmpty { messages.append("It lists no values. Add some, or remove the setting.") }
+        let count = vary.cookies.count + vary.fields.count
+        if count > Self.nameLimit {
+            messages.append("There are \(count) cookies and fields; the limit is \(Self.nameLimit).")
+        }
+        for (name, values) in vary.cookies.sorted(by: { $0.key < $1.key }) {
+            messages += listed(cookie: name, other).map { [$0] } ?? []
+            messages += unusable(values, of: name)
+        }
+        for (name, values) in vary.fields.sorted(by: { $0.key.canonicalName < $1.key.canonicalName }) {
+            messages += listed(field: name, other).map { [$0] } ?? []
+            messages += unusable(values, of: name.rawName)
+        }
+        return messages.map { ("vary", $0) }
+    }
+
+    private func listed(cookie name: String, _ other: (String) -> String) -> String? {
+        if name.contains("*") || !CookieNames.isPattern(name) {
+            return "\(shown(name)) is not a cookie name. A name has letters, digits, '-' and '_'."
+        }
+        if settings.cookies?.kept.contains(name) == true {
+            return
+                "\(shown(name)) is also in 'keep' of \(other("cookies")), which makes it a credential. Remove it from one of the lists."
+        }
+        return nil
+    }
+
+    private func listed(field name: HTTPField.Name, _ other: (String) -> String) -> String? {
+        let shown = "'\(name.rawName)'"
+        if CredentialPartition.isCredential(HTTPField(name: name, value: "")) {
+            return "\(shown) is a credential, so its values cannot select shared responses. Use 'store.per'."
+        }
+        if !FieldRules.maySet(name) { return "\(shown) cannot be listed: it belongs to the cache or the connection." }
+        if !name.canonicalName.utf8.allSatisfy({ $0.isAlphanumeric || $0 == UInt8(ascii: "-") }) {
+            return
+                "\(shown) cannot be listed: servers read names with other characters than letters, digits and '-' in different ways."
+        }
+        let others = [
+            ("ignore.fields", settings.ignore.fields?.contains(name) == true),
+            ("to-origin.remove", settings.toOrigin.removed?.contains(name) == true),
+            ("to-origin.set", settings.toOrigin.set?[name] != nil),
+        ]
+        return others.first { $0.1 }.map {
+            "\(shown) is also in \(other($0.0)), so its values select nothing. Remove it from one of them."
+        }
+    }
+
+    private func unusable(_ values: [String], of name: String) -> [String] {
+        if values.count > Self.valueLimit {
+            return ["\(shown(name)) has \(values.count) values; the limit is \(Self.valueLimit)."]
+        }
+        return values.filter { $0.isEmpty || $0.utf8.count > 64 || !RequestCookies.isValue($0) }.map {
+            "\(shown($0)) of \(shown(name)) is not a value. A value has 1 to 64 visible ASCII characters, but no quotes, commas, semicolons and backslashes."
         }
     }
 }

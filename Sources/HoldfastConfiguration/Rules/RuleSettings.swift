@@ -148,6 +148,10 @@ public struct RuleSettings: Sendable, Hashable {
     /// before the request is keyed and sent. With `forward: all` they are sent, and the response is
     /// not stored.
     public var cookies: CookieRule?
+    /// `vary`: values of cookies and fields that select one of several responses, as
+    /// `{cookies: {NAME: [VALUES]}, fields: {NAME: [VALUES]}}`. Other values of these cookies and
+    /// fields are removed.
+    public var vary: ListedValues?
     /// `tags`: tags to add to the response's own cache groups.
     public var tags: [String]?
     /// `tags-from`: response fields that contain more tags. They are not sent to clients.

@@ -165,6 +165,25 @@ enum Readers {
         return CookieRule(kept: CookieNames(names), forwardsAll: forwardsAll)
     }
 
+    static func listedValues(_ value: FileValue) throws(Refusal) -> ListedValues {
+        var result = ListedValues()
+        for group in try value.entries("'{cookies: {NAME: [VALUES]}, fields: {NAME: [VALUES]}}'") {
+            guard ["cookies", "fields"].contains(group.key) else { throw unknown(group, of: ["cookies", "fields"]) }
+            for entry in try group.value.entries("names and their values") {
+                let values = try texts(entry.value, "values")
+                if group.key == "cookies" {
+                    result.cookies[entry.key] = values
+                    continue
+                }
+                guard let name = HTTPField.Name(entry.key) else {
+                    throw Refusal("\(shown(entry.key)) is not a field name.", line: entry.line)
+                }
+                result.fields[name] = values
+            }
+        }
+        return result
+    }
+
     /// Reads the fields to set. No message contains a value, because it may be a misplaced secret.
     static func fields(_ value: FileValue) throws(Refusal) -> [HTTPField.Name: FieldValue] {
         var result: [HTTPField.Name: FieldValue] = [:]

@@ -70,6 +70,9 @@ extension Setting {
             read: { value throws(Refusal) in try Readers.directives(value, Readers.ignorable) },
             written: Writers.directives
         ) { $1.overrides.ignoredDirectives = $0 },
+        Setting("vary", .request, \.vary, read: Readers.listedValues, written: Writers.listedValues) {
+            $1.listed = $0
+        },
         flag("normalize.sort-parameters", .request, \.normalize.sortsParameters, worksWithBypass: true) {
             $1.target.sortsParameters = $0
         },

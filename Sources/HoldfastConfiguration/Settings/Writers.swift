@@ -37,6 +37,18 @@ enum Writers {
         "{keep: \(list(rule.kept.patterns))\(rule.forwardsAll ? ", forward: all" : "")}"
     }
 
+    static func listedValues(_ values: ListedValues) -> String {
+        let groups = [
+            ("cookies", values.cookies.map { (name: $0.key, values: $0.value) }),
+            ("fields", values.fields.map { (name: $0.key.rawName, values: $0.value) }),
+        ]
+        let written = groups.filter { !$0.1.isEmpty }.map { group, lists in
+            let lists = lists.sorted { $0.name < $1.name }.map { "\($0.name): \(list($0.values))" }
+            return "\(group): {\(lists.joined(separator: ", "))}"
+        }
+        return "{\(written.joined(separator: ", "))}"
+    }
+
     static func off<Value>(_ value: RuleSettings.Switch<Value>, _ written: (Value) -> String) -> String {
         switch value {
         case .off: "off"

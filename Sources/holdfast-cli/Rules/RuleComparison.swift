@@ -198,7 +198,7 @@ struct RuleComparison {
     ]
     private static let storingSettings: Set<String> = ["bypass", "store.methods", "store.statuses"]
     private static let unknownSettings: Set<String> = [
-        "store.per", "cookies", "ignore.parameters", "ignore.fields", "to-origin.remove", "to-origin.set",
+        "store.per", "cookies", "vary", "ignore.parameters", "ignore.fields", "to-origin.remove", "to-origin.set",
     ]
 
     /// The decisions of the rules for one response, before and after the change.
