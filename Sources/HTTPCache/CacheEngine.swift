@@ -47,6 +47,8 @@ public final class CacheEngine: Sendable {
     /// Limits the memory used for stored content of responses in progress.
     package let contentPermits: ContentPermits
     package let throttle: FailureThrottle
+    /// The keys whose requests do not wait for each other.
+    let unsharedKeys = Mutex(UnsharedKeys())
     package let sleeper: any Clock<Duration>
     let deadlines: Deadlines
     let jitter: @Sendable () -> Double

@@ -27,6 +27,19 @@ import Testing
         #expect(try fixture.begin(Outcomes()) != nil)
     }
 
+    @Test func requestsForAnUnsharedResponseDoNotWaitForEachOther() throws {
+        let fixture = AttemptFixture { $0.inFlightLimit = 32 }
+        let first = Outcomes()
+        _ = try #require(try fixture.begin(first))
+        fixture.origin.respond(0, "one", [.cacheControl: "no-store"])
+        #expect(first.response != nil)
+        let others = (0..<20).map { _ in Outcomes() }
+        for outcome in others { #expect(try fixture.begin(outcome) != nil) }
+        for number in 1...20 { fixture.origin.respond(number, "\(number)", [.cacheControl: "no-store"]) }
+        #expect(others.allSatisfy { $0.response != nil })
+        #expect(fixture.engine.inFlightFetchCount == 0)
+    }
+
     /// Mutant: `.store` is treated as a response that passes through.
     @Test func storedResponseIsFinishedByTask() async throws {
         let fixture = AttemptFixture()

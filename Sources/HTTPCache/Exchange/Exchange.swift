@@ -120,7 +120,9 @@ struct Exchange {
         }
         // A disconnected node cannot know whether there was a purge after another caller's request
         // was sent.
-        let isSharing = request.isCollapsible && prepared.contact != .none && !prepared.sendsUnkeyedCookies
+        let isSharing =
+            request.isCollapsible && prepared.contact != .none && !prepared.sendsUnkeyedCookies
+            && !engine.isUnshared(key)
         switch flow.admitted(admission(to: flow.plan, as: isSharing ? .sharing : .alone)) {
         case .lookUp: return nil
         case .refuse(let refusal): throw refusal

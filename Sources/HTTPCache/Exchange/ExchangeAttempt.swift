@@ -146,7 +146,7 @@ package final class ExchangeAttempt: Sendable {
                 case .admit = flow.considered(recent: nil, verdict: .reachable),
                 case .lead(let inFlight) = engine.inFlightFetches.admit(
                     key,
-                    as: .leading,
+                    as: engine.isUnshared(key) ? .alone : .leading,
                     seen: seen,
                     fencingNumber: plan.known.fencingNumber,
                     rules: prepared.rulesIdentity
@@ -189,7 +189,9 @@ package final class ExchangeAttempt: Sendable {
         case .success(.relayed(let response)):
             let status = HTTPResponse.Status(code: response.status)
             engine.noteResponse(of: fetch.origin, to: prepared)
-            engine.throttle.note(status, fetch.fetcher.key, at: engine.clock.now())
+            let now = engine.clock.now()
+            engine.throttle.note(status, fetch.fetcher.key, at: now)
+            engine.noteUnshared(.responseNoStore, status, fetch.fetcher.key, at: now)
             guard end(fetch, status) else { return }
             engine.record(.fetched, response.status, prepared.method) { CacheOutcome.uriMiss.cacheStatus() }
             fetch.completion(.relayed(response))
@@ -199,6 +201,7 @@ package final class ExchangeAttempt: Sendable {
             guard case .passThrough(let refusal) = judged.decision else {
                 return continueInTask(fetch, from: .judged(judged))
             }
+            engine.noteUnshared(refusal, response.head.status, fetch.fetcher.key, at: judged.responseTime)
             guard end(fetch, response.head.status) else { return }
             deliver(.exclusive(response, responseTime: judged.responseTime, notStored: refusal), fetch)
         case .failure(let error):

@@ -58,6 +58,7 @@ extension Fetcher {
         _ inFlight: InFlightFetch
     ) async {
         let writer = storing.writer
+        if writer != nil { engine.noteShared(key) }
         let notStored = writer == nil ? storing.refusal : nil
         // A body that is not stored is shared only if all of it fits in memory, so that no caller
         // has to wait for a slower reader. Readers rely only on the message's own length; the
@@ -65,6 +66,7 @@ extension Fetcher {
         let expected =
             response.head.contentLength ?? response.body.whole.map { StatedLength(clamping: $0.readableBytes) }
         guard writer != nil || expected?.isWithin(InFlightBody.windowLimit) == true else {
+            engine.noteUnshared(storing.refusal, response.head.status, key, at: head.responseTime)
             engine.inFlightFetches.detach(inFlight, key)
             return inFlight.publish(.unshared(response, responseTime: head.responseTime, notStored: notStored))
         }

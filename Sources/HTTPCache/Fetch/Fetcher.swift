@@ -118,6 +118,7 @@ struct Fetcher: Sendable {
         case .freshen(let stored, let head):
             // An older response must not replace the response that this 304 validates.
             _ = engine.inFlightFetches.claimStoring(inFlight, key, head)
+            engine.noteShared(key)
             let current = await freshen(stored, head, context, response.boundary)
             engine.inFlightFetches.detach(inFlight, key)
             inFlight.publish(.validated(current, isForAll: true))
@@ -129,6 +130,7 @@ struct Fetcher: Sendable {
             try await unconditional.fetch(inFlight, origin)
         case .passThrough(let refusal):
             if !refusal.isOfThisMoment { keepFromOthers() }
+            engine.noteUnshared(refusal, response.head.status, key, at: responseTime)
             if request.head.method == .head { await update(with: response, context, responseTime) }
             engine.inFlightFetches.detach(inFlight, key)
             inFlight.publish(.unshared(response, responseTime: responseTime, notStored: refusal))

@@ -148,12 +148,12 @@ public struct CookieRule: Sendable, Hashable {
     }
 }
 
-/// Values of cookies and fields that select one of several responses for all clients, as if `Vary`
-/// named them. No other value of these cookies and fields reaches the origin, so the number of
-/// responses is bounded.
+/// Values of cookies and fields that select one of several responses for all clients, as if
+/// `Vary` named them. No other value of these cookies and fields reaches the origin, so the number
+/// of responses is bounded.
 public struct ListedValues: Sendable, Hashable {
-    /// The values by the cookie's name. A cookie in ``CookieRule/kept`` is a credential, and selects
-    /// nothing.
+    /// The values by the cookie's name. A cookie in ``CookieRule/kept`` is a credential, so it
+    /// selects nothing.
     public var cookies: [String: [String]]
     /// The values by the field's name. A field with another value, or with several lines, is
     /// removed.
