@@ -30,10 +30,12 @@ extension CacheEngine {
 
     /// Returns the rules for a request, overridden by its own settings; `nil` if there are neither.
     func rules(for request: CacheRequest) -> RequestRules? {
-        guard request.hasRareParts else { return rules?.rules(for: request.head) }
-        let found = rules?.rules(for: request.ruledHead)
-        guard let override = request.overrides else { return found }
-        return overrides.rules(found ?? .none, override)
+        guard request.hasRareParts else { return rules?.rules(for: request.head).restricted(for: request.head) }
+        let head = request.ruledHead
+        let found = rules?.rules(for: head)
+        guard let override = request.overrides else { return found?.restricted(for: head) }
+        // A request's own settings lift no restriction.
+        return overrides.rules(found ?? .none, override).restricted(for: head)
     }
 
     /// Returns the targets under which responses to requests for this target are stored. These are

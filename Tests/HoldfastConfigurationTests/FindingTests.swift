@@ -349,6 +349,23 @@ import Testing
             "{store: {without-cookies: [\"a b\"]}}",
             "1: store.without-cookies: 'a b' is not a cookie name. A name has letters, digits, '-' and '_'. A star is allowed only at the end."
         ),
+        (
+            "{match: {cookie: [a]}, freshness: {lifetime: 1 s}}",
+            "1: freshness.lifetime: It cannot depend on 'match.cookie' (line 3): only 'bypass' and 'mode' can. Stored responses depend on the URL and the method alone. Move it to a rule without that condition."
+        ),
+        (
+            "{match: {query: {a: [x]}}, bypass: false}",
+            "1: bypass: A rule with 'match.query' (line 3) can only restrict. Write 'true', or remove the setting."
+        ),
+        (
+            "{match: {field: {Authorization: [x]}}, bypass: true}",
+            "1: match.field: 'Authorization' is a credential, so its value must not be in this file. Write its name alone."
+        ),
+        (
+            "{match: {cookie: [a.b]}, bypass: true}",
+            "1: match.cookie: 'a.b' is not a cookie name, or the beginning of one followed by a star."
+        ),
+        ("{match: {field: [\"a b\"]}, bypass: true}", "1: match.field: 'a b' is not a field name."),
         ("{vary: {}}", "1: vary: It lists no values. Add some, or remove the setting."),
         (
             "{vary: {cookie: {}}}",

@@ -2,7 +2,8 @@ public import HTTPTypes
 
 /// The source of an engine's rules.
 public protocol ExchangeRules: Sendable {
-    /// Returns the rules for a request, based only on its method and target.
+    /// Returns the rules for a request, based only on its method and target. Its cookies, fields
+    /// and query can only restrict them: ``RequestRules/restrictions``.
     ///
     /// The engine calls this once for each exchange, including hits. The method must therefore
     /// cache its results, and must not block.

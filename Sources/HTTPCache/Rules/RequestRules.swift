@@ -15,6 +15,13 @@ public final class RequestRules: PolicyOverriding {
     let ignored: ParameterNames
     /// Whether the rules override any response fields.
     let hasOverrides: Bool
+    /// The restrictions that apply to some of the requests.
+    public let restrictions: [RequestRestriction]
+    /// The rules that result from restrictions, by their indices.
+    private let restricted = Mutex<[[Int]: RequestRules]>([:])
+    /// The maximum number of cached combinations of restrictions. Beyond it, requests share no
+    /// fetch.
+    private static let combinationLimit = 64
     private let resolve: (@Sendable (String?) -> ExchangeSettings)?
     private let resolved = Mutex<[String: ExchangeSettings]>([:])
     /// The maximum number of cached content types. Because origins choose them, additional content
@@ -27,11 +34,14 @@ public final class RequestRules: PolicyOverriding {
     ///   - settings: the settings for every content type.
     ///   - resolve: returns the settings for responses of a media type (in lower case, without
     ///     parameters; `nil` if there is none). Pass `nil` if no rule depends on it.
+    ///   - restrictions: what applies to some of the requests.
     public init(
         settings: ExchangeSettings = ExchangeSettings(),
+        restrictions: [RequestRestriction] = [],
         resolve: (@Sendable (_ mediaType: String?) -> ExchangeSettings)? = nil
     ) {
         self.settings = settings.completed
+        self.restrictions = restrictions
         self.resolve = resolve
         dropped = ParameterNames(settings.target.droppedParameters)
         ignored = ParameterNames(settings.target.ignoredParameters)
@@ -39,7 +49,9 @@ public final class RequestRules: PolicyOverriding {
     }
 
     /// The approximate number of requests that used these rules. Hits are counted by sampling.
-    package var uses: Int64 { useCount.load(ordering: .relaxed) }
+    package var uses: Int64 {
+        useCount.load(ordering: .relaxed) + restricted.withLock { $0.values.reduce(0) { $0 + $1.uses } }
+    }
 
     /// Adds to the number of requests.
     package func countUses(_ count: Int64) { useCount.wrappingAdd(count, ordering: .relaxed) }
@@ -53,8 +65,42 @@ public final class RequestRules: PolicyOverriding {
     /// Returns a copy overridden by a request's own settings.
     func overridden(by override: any SettingsOverriding) -> RequestRules {
         let settings = settings.overridden(by: override)
-        guard let resolve else { return RequestRules(settings: settings) }
-        return RequestRules(settings: settings) { resolve($0).overridden(by: override) }
+        guard let resolve else { return RequestRules(settings: settings, restrictions: restrictions) }
+        return RequestRules(settings: settings, restrictions: restrictions) { resolve($0).overridden(by: override) }
+    }
+
+    /// Returns the rules for one request: with the restrictions whose conditions it meets. Requests
+    /// that meet the same conditions get the same instance.
+    package func restricted(for request: HTTPRequest) -> RequestRules {
+        if restrictions.isEmpty { return self }
+        let holding = restrictions.indices.filter { restrictions[$0].conditions.hold(for: request) }
+        if holding.isEmpty { return self }
+        return restricted.withLock { known in
+            if let same = known[holding] { return same }
+            let applied = holding.map { restrictions[$0] }
+            let made = restricted(by: applied)
+            if known.count < Self.combinationLimit { known[holding] = made }
+            return made
+        }
+    }
+
+    private func restricted(by applied: [RequestRestriction]) -> RequestRules {
+        let restrict: @Sendable (ExchangeSettings) -> ExchangeSettings = { settings in
+            var settings = settings
+            for restriction in applied { restriction.apply(to: &settings) }
+            return settings
+        }
+        guard let resolve else { return RequestRules(settings: restrict(settings)) }
+        return RequestRules(settings: restrict(settings)) { restrict(resolve($0)) }
+    }
+
+    /// Returns the approximate number of requests that met each restriction.
+    package var restrictionUses: [Int64] {
+        var uses = [Int64](repeating: 0, count: restrictions.count)
+        for (holding, rules) in restricted.withLock({ $0 }) {
+            for index in holding { uses[index] += max(1, rules.uses) }
+        }
+        return uses
     }
 
     /// Returns the settings for a response of a content type.

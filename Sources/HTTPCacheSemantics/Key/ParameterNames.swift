@@ -47,6 +47,11 @@ struct QueryPiece {
         Self.decoded(bytes.prefix { $0 != UInt8(ascii: "=") })
     }
 
+    /// The decoded value; empty if there is no `=`.
+    var value: [UInt8] {
+        FormParameter.decoded(bytes.drop { $0 != UInt8(ascii: "=") }.dropFirst())
+    }
+
     /// Whether some servers read more than one parameter in this piece, because they also split at
     /// `;` or `?`, or decode before they split.
     ///

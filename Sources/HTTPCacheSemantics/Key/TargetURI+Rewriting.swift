@@ -89,3 +89,13 @@ extension TargetURI {
         return QueryPiece.split(query).filter(isOne).map { String(decoding: $0.name, as: UTF8.self) }
     }
 }
+
+extension TargetURI {
+    /// Returns the decoded values of the query parameters with a decoded name. A parameter without
+    /// `=` has an empty value.
+    package func parameterValues(named name: String) -> [String] {
+        guard let query else { return [] }
+        return QueryPiece.split(query).filter { $0.name.elementsEqual(name.utf8) }
+            .map { String(decoding: $0.value, as: UTF8.self) }
+    }
+}

@@ -122,6 +122,7 @@ struct CookieCheck {
     }
 
     private func unusable(_ values: [String], of name: String) -> [String] {
+        if values.isEmpty { return ["\(shown(name)) has no values. Add some, or remove it."] }
         if values.count > Self.valueLimit {
             return ["\(shown(name)) has \(values.count) values; the limit is \(Self.valueLimit)."]
         }

@@ -13,7 +13,8 @@ struct DeadRules {
 
     init(_ entries: [CompiledRules.Entry]) {
         let index = RuleIndex(entries.map(\.patterns))
-        for (place, entry) in entries.enumerated() {
+        // A rule that only restricts applies after the others.
+        for (place, entry) in entries.enumerated() where !entry.isRestricting {
             var open = entry.settings
             var killers: [Int] = []
             for other in Self.candidates(for: entry, at: place, index).prefix(Self.comparisonLimit)
@@ -56,6 +57,7 @@ struct DeadRules {
     }
 
     private static func covers(_ first: CompiledRules.Entry, _ second: CompiledRules.Entry) -> Bool {
+        if first.isRestricting { return false }
         let patterns = second.patterns.isEmpty ? [CompiledPattern.everything] : second.patterns
         guard
             first.patterns.isEmpty

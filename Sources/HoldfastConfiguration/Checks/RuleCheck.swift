@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheSemantics
 import HTTPTypes
 
 /// Checks one rule on its own, independently of the other rules.
@@ -63,12 +64,45 @@ struct RuleCheck {
         for type in rule.match.contentTypes where !MediaTypes.isRange(type) {
             report("match.content-type", "\(shown(type)) is not a media type such as 'image/png' or 'image/*'.")
         }
+        checkRestriction()
         guard !rule.match.contentTypes.isEmpty else { return }
         for setting in Setting.all where setting.phase == .request && setting.isSet(rule.settings) {
             report(
                 setting.name,
                 "It takes effect before the response arrives, so it cannot depend on \(other("match.content-type")). Move it to a rule without that condition."
             )
+        }
+    }
+
+    /// Checks a rule for requests with certain cookies, fields or query parameters.
+    private mutating func checkRestriction() {
+        let conditions = rule.match.request
+        guard !conditions.isEmpty else { return }
+        for name in conditions.cookies.keys.sorted() where !CookieNames.isPattern(name) {
+            report("match.cookie", "\(shown(name)) is not a cookie name, or the beginning of one followed by a star.")
+        }
+        for name in conditions.fields.keys.map(\.rawName).sorted() {
+            guard let field = HTTPField.Name(name), CredentialPartition.isCredential(HTTPField(name: field, value: "")),
+                conditions.fields[field]?.isEmpty == false
+            else { continue }
+            report(
+                "match.field",
+                "'\(name)' is a credential, so its value must not be in this file. Write its name alone."
+            )
+        }
+        let condition = Writers.conditions(conditions).first?.name ?? "match"
+        if !rule.match.contentTypes.isEmpty {
+            report("match.content-type", "It cannot be combined with \(other(condition)). Write two rules.")
+        }
+        for setting in Setting.all
+        where !["bypass", "mode"].contains(setting.name) && setting.isSet(rule.settings) {
+            report(
+                setting.name,
+                "It cannot depend on \(other(condition)): only 'bypass' and 'mode' can. Stored responses depend on the URL and the method alone. Move it to a rule without that condition."
+            )
+        }
+        if rule.settings.bypass == false {
+            report("bypass", "A rule with \(other(condition)) can only restrict. Write 'true', or remove the setting.")
         }
     }
 

@@ -29,6 +29,18 @@ final class CompiledRules: Sendable {
             contentTypes = rule.match.contentTypes.map { $0.lowercased() }
         }
 
+        /// Whether the rule is only for requests with certain cookies, fields or query parameters,
+        /// so that it only restricts.
+        var isRestricting: Bool { !rule.match.request.isEmpty }
+
+        var restriction: RequestRestriction {
+            RequestRestriction(
+                rule.match.request,
+                isBypassed: rule.settings.bypass == true,
+                mode: rule.settings.mode
+            )
+        }
+
         func holds(forMethod method: HTTPRequest.Method) -> Bool {
             // GET and HEAD have the same key, so a rule for GET also applies to HEAD.
             rule.match.methods.isEmpty || rule.match.methods.contains(method)
@@ -78,7 +90,10 @@ final class CompiledRules: Sendable {
     private func match(_ request: HTTPRequest, remembering: Bool) -> RequestRules {
         guard let target = TargetURI(request: request) else { return .none }
         let matches = index.matches(TargetParts(target)) { entries[$0].holds(forMethod: request.method) }
-        let rules = requestRules(decisiveRules(matches.rules))
+        let rules = requestRules(
+            decisiveRules(matches.rules.filter { !entries[$0].isRestricting }),
+            restricting: matches.rules.filter { entries[$0].isRestricting }
+        )
         guard remembering else { return rules }
         if let key = TargetMemory.Key(request, withQuery: false) {
             memory.remember(matches.dependOnQuery ? .dependsOnQuery : .rules(rules), for: key)
@@ -106,21 +121,26 @@ final class CompiledRules: Sendable {
     func uses() -> [Int64] {
         var uses = [Int64](repeating: 0, count: entries.count)
         for (rules, request) in combinations.withLock({ $0 }) {
-            for rule in rules { uses[rule] += max(1, request.uses) }
+            let restrictions = request.restrictionUses
+            for rule in rules.dropLast(restrictions.count) { uses[rule] += max(1, request.uses) }
+            for (rule, count) in zip(rules.suffix(restrictions.count), restrictions) { uses[rule] += count }
         }
         return uses
     }
 
-    private func requestRules(_ rules: [Int]) -> RequestRules {
-        if rules.isEmpty { return .none }
+    private func requestRules(_ rules: [Int], restricting: [Int]) -> RequestRules {
+        let all = rules + restricting
+        if all.isEmpty { return .none }
+        let restrictions = restricting.map { entries[$0].restriction }
         return combinations.withLock { combinations in
-            if let same = combinations[rules] { return same }
+            if let same = combinations[all] { return same }
             let result: RequestRules
             if rules.allSatisfy({ entries[$0].contentTypes.isEmpty }) {
-                result = RequestRules(settings: resolution.settings(of: rules))
+                result = RequestRules(settings: resolution.settings(of: rules), restrictions: restrictions)
             } else {
                 result = RequestRules(
                     settings: resolution.settings(of: rules.filter { entries[$0].contentTypes.isEmpty }),
+                    restrictions: restrictions,
                     resolve: { [resolution] mediaType in
                         resolution.settings(
                             of: rules.filter { resolution.entries[$0].holds(forMediaType: mediaType) }
@@ -128,7 +148,7 @@ final class CompiledRules: Sendable {
                     }
                 )
             }
-            if combinations.count < Self.combinationLimit { combinations[rules] = result }
+            if combinations.count < Self.combinationLimit { combinations[all] = result }
             return result
         }
     }
@@ -139,17 +159,28 @@ final class CompiledRules: Sendable {
         let matches = index.matches(TargetParts(target)) {
             entries[$0].holds(forMethod: request.method) && entries[$0].holds(forMediaType: mediaType)
         }
-        var result: [(place: Int, decision: RuleDecision)] = []
-        resolution.forEachDecision(of: matches.rules) { entry, setting in
-            let decision = RuleDecision(
-                setting: setting.name,
-                value: setting.written(entry.rule.settings) ?? "",
-                rule: entry.name,
-                line: entry.rule.location.map { $0.settings[setting.name] ?? $0.line }
-            )
-            result.append((Setting.places[setting.name] ?? 0, decision))
+        var decided: [String: CompiledRules.Entry] = [:]
+        let rules = matches.rules.filter { !entries[$0].isRestricting }
+        resolution.forEachDecision(of: rules) { entry, setting in decided[setting.name] = entry }
+        var mode = resolution.settings(of: rules).mode
+        for entry in matches.rules.map({ entries[$0] })
+        where entry.isRestricting && entry.rule.match.request.hold(for: request) {
+            if entry.rule.settings.bypass == true { decided["bypass"] = entry }
+            guard let own = entry.rule.settings.mode else { continue }
+            let strictest = OfflineMode.leastNetwork(own, mode)
+            if strictest != mode { decided["mode"] = entry }
+            mode = strictest
         }
-        return result.sorted { $0.place < $1.place }.map(\.decision)
+        return Setting.all.compactMap { setting in
+            decided[setting.name].map { entry in
+                RuleDecision(
+                    setting: setting.name,
+                    value: setting.written(entry.rule.settings) ?? "",
+                    rule: entry.name,
+                    line: entry.rule.location.map { $0.settings[setting.name] ?? $0.line }
+                )
+            }
+        }
     }
 
     /// The number of remembered targets and bytes, for tests.

@@ -127,6 +127,7 @@ extension Rule {
         if !match.contentTypes.isEmpty {
             conditions.append(setting("match.content-type", Writers.list(match.contentTypes)))
         }
+        conditions += Writers.conditions(match.request).map { setting($0.name, $0.value) }
         return EffectiveConfiguration.Part(
             name: name ?? "rule \(number)",
             line: location?.line,

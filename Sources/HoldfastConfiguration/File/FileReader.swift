@@ -243,7 +243,7 @@ extension FileReader {
     }
 
     private mutating func readMatch(_ entry: FileValue.Entry, _ rule: inout Rule, _ subject: String) {
-        let known = ["url", "method", "content-type"]
+        let known = ["url", "method", "content-type", "cookie", "field", "query"]
         guard
             let entries = recordingRefusal(
                 entry.line,
@@ -270,6 +270,9 @@ extension FileReader {
                 case "url": rule.match.urls = try Readers.texts(inner.value, "a pattern").map { URLPattern($0) }
                 case "method": rule.match.methods = try Readers.methods(inner.value)
                 case "content-type": rule.match.contentTypes = try Readers.texts(inner.value, "a media type")
+                case "cookie": rule.match.request.cookies = try Readers.valuesByName(inner.value, "cookies")
+                case "field": rule.match.request.fields = try Readers.valuesByField(inner.value)
+                case "query": rule.match.request.query = try Readers.valuesByName(inner.value, "parameters")
                 default: throw Readers.unknown(inner, of: known)
                 }
             }

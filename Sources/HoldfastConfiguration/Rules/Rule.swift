@@ -1,3 +1,4 @@
+public import HTTPCache
 public import HTTPTypes
 
 /// Settings for some requests and their responses.
@@ -28,12 +29,23 @@ public struct Rule: Sendable, Hashable {
         /// A rule with this condition can only have settings that take effect after the response
         /// arrives.
         public var contentTypes: [String]
+        /// Cookies, fields and query parameters of the request.
+        ///
+        /// A rule with such a condition only restricts: it can have `bypass` and `mode`. It applies
+        /// after all rules without one, whatever their order.
+        public var request: RequestRestriction.Conditions
 
         /// Creates conditions. Without arguments, they match everything.
-        public init(urls: [URLPattern] = [], methods: [HTTPRequest.Method] = [], contentTypes: [String] = []) {
+        public init(
+            urls: [URLPattern] = [],
+            methods: [HTTPRequest.Method] = [],
+            contentTypes: [String] = [],
+            request: RequestRestriction.Conditions = .init()
+        ) {
             self.urls = urls
             self.methods = methods
             self.contentTypes = contentTypes
+            self.request = request
         }
     }
 
@@ -45,7 +57,7 @@ public struct Rule: Sendable, Hashable {
         /// The line on which the rule begins.
         public var line: Int
         /// The lines of the rule's settings, by their names in the file (`freshness.lifetime`), and
-        /// of `match.url`, `match.method` and `match.content-type`.
+        /// of the conditions, such as `match.url`.
         public var settings: [String: Int]
 
         /// Creates a location.

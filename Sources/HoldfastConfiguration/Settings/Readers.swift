@@ -168,18 +168,38 @@ enum Readers {
     static func listedValues(_ value: FileValue) throws(Refusal) -> ListedValues {
         var result = ListedValues()
         for group in try value.entries("'{cookies: {NAME: [VALUES]}, fields: {NAME: [VALUES]}}'") {
-            guard ["cookies", "fields"].contains(group.key) else { throw unknown(group, of: ["cookies", "fields"]) }
-            for entry in try group.value.entries("names and their values") {
-                let values = try texts(entry.value, "values")
-                if group.key == "cookies" {
-                    result.cookies[entry.key] = values
-                    continue
-                }
-                guard let name = HTTPField.Name(entry.key) else {
-                    throw Refusal("\(shown(entry.key)) is not a field name.", line: entry.line)
-                }
-                result.fields[name] = values
+            let lists = group.value
+            guard case .mapping = lists else {
+                throw Refusal("Expected names and their values, not \(lists.shown).", line: group.line)
             }
+            switch group.key {
+            case "cookies": result.cookies = try valuesByName(lists, "cookies")
+            case "fields": result.fields = try valuesByField(lists)
+            default: throw unknown(group, of: ["cookies", "fields"])
+            }
+        }
+        return result
+    }
+
+    /// Reads `{NAME: [VALUES]}`, or names alone, whose lists of values are empty.
+    static func valuesByName(_ value: FileValue, _ expected: String) throws(Refusal) -> [String: [String]] {
+        var result: [String: [String]] = [:]
+        guard case .mapping(let entries, _) = value else {
+            for name in try texts(value, "names of \(expected)") { result[name] = [] }
+            return result
+        }
+        for entry in entries { result[entry.key] = try texts(entry.value, "values") }
+        return result
+    }
+
+    /// Reads names of fields like ``valuesByName(_:_:)``.
+    static func valuesByField(_ value: FileValue) throws(Refusal) -> [HTTPField.Name: [String]] {
+        var result: [HTTPField.Name: [String]] = [:]
+        for (text, values) in try valuesByName(value, "fields") {
+            guard let name = HTTPField.Name(text) else {
+                throw Refusal("\(shown(text)) is not a field name.", line: value.line)
+            }
+            result[name] = values
         }
         return result
     }

@@ -39,13 +39,28 @@ enum Writers {
 
     static func listedValues(_ values: ListedValues) -> String {
         let groups = [
-            ("cookies", values.cookies.map { (name: $0.key, values: $0.value) }),
-            ("fields", values.fields.map { (name: $0.key.rawName, values: $0.value) }),
-        ]
-        let written = groups.filter { !$0.1.isEmpty }.map { group, lists in
-            let lists = lists.sorted { $0.name < $1.name }.map { "\($0.name): \(list($0.values))" }
-            return "\(group): {\(lists.joined(separator: ", "))}"
-        }
+            ("cookies", values.cookies), ("fields", byName(values.fields)),
+        ].filter { !$0.1.isEmpty }
+        return "{\(groups.map { "\($0.0): \(valuesByName($0.1))" }.joined(separator: ", "))}"
+    }
+
+    /// The conditions on requests, by their names in a file. They never contain a value of a
+    /// credential.
+    static func conditions(_ conditions: RequestRestriction.Conditions) -> [(name: String, value: String)] {
+        let fields = byName(conditions.fields)
+        let groups = [("match.cookie", conditions.cookies), ("match.field", fields), ("match.query", conditions.query)]
+        return groups.filter { !$0.1.isEmpty }.map { (name: $0.0, value: valuesByName($0.1)) }
+    }
+
+    private static func byName(_ fields: [HTTPField.Name: [String]]) -> [String: [String]] {
+        var result: [String: [String]] = [:]
+        for (name, values) in fields { result[name.rawName] = values }
+        return result
+    }
+
+    private static func valuesByName(_ lists: [String: [String]]) -> String {
+        if lists.values.allSatisfy(\.isEmpty) { return list(lists.keys.sorted()) }
+        let written = lists.sorted { $0.key < $1.key }.map { "\($0.key): \(list($0.value))" }
         return "{\(written.joined(separator: ", "))}"
     }
 
