@@ -1,5 +1,5 @@
 import HTTPCacheSemantics
-import HTTPTypes
+package import HTTPTypes
 
 /// The cookies of a request, as a rule divides them. The only place that decides which cookies are
 /// keyed and which are sent.

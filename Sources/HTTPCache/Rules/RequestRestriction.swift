@@ -1,4 +1,4 @@
-public import HTTPCacheSemantics
+import HTTPCacheSemantics
 public import HTTPTypes
 
 /// A rule for requests with certain cookies, fields or query parameters. It can only restrict what

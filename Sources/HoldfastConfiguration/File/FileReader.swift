@@ -1,3 +1,4 @@
+import HTTPCache
 import HTTPTypes
 
 /// Reads a configuration from a document and records a finding for each fault.
