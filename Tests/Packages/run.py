@@ -12,7 +12,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 
 CLIENTS = {
     "pip": "pip_client", "npm": "npm_client", "cargo": "cargo_client", "apt": "apt_client", "git": "git_client", "skopeo": "skopeo_client",
-    "tokens": "token_clients", "chromium": "chromium_client",
+    "tokens": "token_clients", "chromium": "chromium_client", "django": "django_client",
 }  # fmt: skip
 
 

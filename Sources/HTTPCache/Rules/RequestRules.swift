@@ -18,7 +18,7 @@ public final class RequestRules: PolicyOverriding {
     /// The restrictions that apply to some of the requests.
     public let restrictions: [RequestRestriction]
     /// The rules that result from restrictions, by their indices.
-    private let restricted = Mutex<[[Int]: RequestRules]>([:])
+    private let restrictedRules = Mutex<[[Int]: RequestRules]>([:])
     /// The maximum number of cached combinations of restrictions. Beyond it, requests share no
     /// fetch.
     private static let combinationLimit = 64
@@ -50,7 +50,7 @@ public final class RequestRules: PolicyOverriding {
 
     /// The approximate number of requests that used these rules. Hits are counted by sampling.
     package var uses: Int64 {
-        useCount.load(ordering: .relaxed) + restricted.withLock { $0.values.reduce(0) { $0 + $1.uses } }
+        useCount.load(ordering: .relaxed) + restrictedRules.withLock { $0.values.reduce(0) { $0 + $1.uses } }
     }
 
     /// Adds to the number of requests.
@@ -75,7 +75,7 @@ public final class RequestRules: PolicyOverriding {
         if restrictions.isEmpty { return self }
         let holding = restrictions.indices.filter { restrictions[$0].conditions.hold(for: request) }
         if holding.isEmpty { return self }
-        return restricted.withLock { known in
+        return restrictedRules.withLock { known in
             if let same = known[holding] { return same }
             let applied = holding.map { restrictions[$0] }
             let made = restricted(by: applied)
@@ -97,7 +97,7 @@ public final class RequestRules: PolicyOverriding {
     /// Returns the approximate number of requests that met each restriction.
     package var restrictionUses: [Int64] {
         var uses = [Int64](repeating: 0, count: restrictions.count)
-        for (holding, rules) in restricted.withLock({ $0 }) {
+        for (holding, rules) in restrictedRules.withLock({ $0 }) {
             for index in holding { uses[index] += max(1, rules.uses) }
         }
         return uses
