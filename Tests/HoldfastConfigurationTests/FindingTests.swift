@@ -359,7 +359,7 @@ import Testing
         ),
         (
             "{match: {field: {Authorization: [x]}}, bypass: true}",
-            "1: match.field: 'Authorization' is a credential, so its value must not be in this file. Write its name alone."
+            "1: match.field: 'Authorization' holds a secret, so its value must not be in this file. Write its name alone."
         ),
         (
             "{match: {cookie: [a.b]}, bypass: true}",

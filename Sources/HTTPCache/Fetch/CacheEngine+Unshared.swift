@@ -1,5 +1,6 @@
 import HTTPCacheSemantics
 import HTTPTypes
+import Synchronization
 
 extension CacheEngine {
     /// Returns whether requests for a key should not wait for each other.

@@ -82,12 +82,12 @@ struct RuleCheck {
             report("match.cookie", "\(shown(name)) is not a cookie name, or the beginning of one followed by a star.")
         }
         for name in conditions.fields.keys.map(\.rawName).sorted() {
-            guard let field = HTTPField.Name(name), CredentialPartition.isCredential(HTTPField(name: field, value: "")),
-                conditions.fields[field]?.isEmpty == false
+            guard let field = HTTPField.Name(name), conditions.fields[field]?.isEmpty == false,
+                CredentialPartition.isCredential(HTTPField(name: field, value: "")) || FieldRules.isSecretByName(field)
             else { continue }
             report(
                 "match.field",
-                "'\(name)' is a credential, so its value must not be in this file. Write its name alone."
+                "'\(name)' holds a secret, so its value must not be in this file. Write its name alone."
             )
         }
         let condition = Writers.conditions(conditions).first?.name ?? "match"
