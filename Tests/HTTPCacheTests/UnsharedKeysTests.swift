@@ -98,11 +98,12 @@ import Testing
     }
 
     /// A client can provoke these, and the others must still share a fetch.
-    @Test(arguments: [
-        (HTTPResponse.Status.ok, "max-age=60", [HTTPField.Name.cacheControl: "no-store"] as HTTPFields),
-        (.notAcceptable, "no-store", [.accept: "x/y"]), (.internalServerError, "no-store", [:]),
-        (.unauthorized, "no-store", [:]), (.notFound, "no-store", [:]),
-    ])
+    @Test(
+        arguments: [
+            (.ok, "max-age=60", [.cacheControl: "no-store"]), (.notAcceptable, "no-store", [.accept: "x/y"]),
+            (.internalServerError, "no-store", [:]), (.unauthorized, "no-store", [:]), (.notFound, "no-store", [:]),
+        ] as [(HTTPResponse.Status, String, HTTPFields)]
+    )
     func otherReasonsDoNotCount(_ status: HTTPResponse.Status, _ control: String, _ asked: HTTPFields) async throws {
         let fixture = EngineFixture(kind: .shared) { $0.failureThrottle = .zero }
         fixture.transport.script(Self.url, .status(status, "x", fields: [.cacheControl: control]))
