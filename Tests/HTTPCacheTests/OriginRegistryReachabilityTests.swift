@@ -77,6 +77,21 @@ import Testing
         #expect(registry.conditions.first?.reachability == .reachable && registry.conditions.first?.since == nil)
     }
 
+    /// Mutant: the cause outlasts the outage.
+    @Test func conditionStatesTheLastCauseUntilTheOriginResponds() {
+        let refused = FailureCause(reason: "refused", message: "one")
+        let untrusted = FailureCause(reason: "unknown-authority", message: "two")
+        #expect(!registry.noteCause(refused, of: origin, at: start), "the origin has not failed")
+        fail()
+        #expect(registry.noteCause(refused, of: origin, at: start))
+        fail()
+        #expect(registry.noteCause(untrusted, of: origin, at: start))
+        #expect(!registry.noteCause(untrusted, of: origin, at: start))
+        #expect(registry.conditions.first?.cause == untrusted && registry.cause(of: origin) == untrusted)
+        #expect(answer())
+        #expect(registry.conditions.allSatisfy { $0.cause == nil } && registry.cause(of: origin) == nil)
+    }
+
     // MARK: Verdicts
 
     /// Nothing is computed for an origin without failures, which is the usual case.

@@ -41,12 +41,18 @@ def origins(unreachable):
         if index < unreachable:
             result.append({
                 "origin": origin, "state": "unreachable", "since": instant(-720 + 60 * index),
+                "reason": "unknown-authority",
+                "message": f"The certificate of '{origin}' is not signed by a trusted authority. Set 'ca' to a file with the "
+                "authority's certificate, and check whether the server sends its intermediate certificates.",
                 "nextProbe": instant(3 + index), "failedProbes": 71 - index, "inFlight": 0, "waiting": 0,
             })
         else:
             result.append({"origin": origin, "state": "reachable", "failedProbes": 0, "inFlight": 4 * index, "waiting": 0})
     result[-1]["servers"] = [
-        {"server": "10.0.0.7:8443", "aside": True, "responses": 810, "failures": 3},
+        {
+            "server": "10.0.0.7:8443", "aside": True, "responses": 810, "failures": 3, "reason": "refused",
+            "message": "'10.0.0.7:8443' refused the connection. Check whether it is running and listens on this port.",
+        },
         {"server": "https://mirror.example.net/packages", "aside": False, "responses": 1064, "failures": 0},
     ]
     return result

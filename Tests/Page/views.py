@@ -129,6 +129,7 @@ class Views(PageTest):
             expect(servers).to_have_count(2)
             expect(servers.nth(0)).to_contain_text("set aside")
             expect(servers.nth(0)).to_contain_text("10.0.0.7:8443, 3 failures")
+            expect(servers.nth(0)).to_contain_text("refused: ")
             expect(servers.nth(1)).to_contain_text("in use")
             expect(servers.nth(1)).to_contain_text("https://mirror.example.net/packages")
 

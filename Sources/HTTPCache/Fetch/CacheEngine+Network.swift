@@ -53,25 +53,39 @@ extension CacheEngine {
         guard prepared.usesBreaker, let error = error as? TransportError, !error.leavesServersUnasked,
             let failure = Breaker.Failure(error.code)
         else { return }
-        let code = error.code
+        let now = clock.now()
         let isOpening = origins.failed(
             origin,
             prepared.asked,
             failure,
             // Use the request as received, because the rules are applied to it again.
             probe: isProbed ? prepared.presented : nil,
-            at: clock.now()
+            at: now
         ) {
             Task { [weak self] in await Self.probe(origin) { self } }
         }
-        if isOpening { becameUnreachable(origin, code) }
+        let hasChanged = origins.noteCause(FailureCause(error), of: origin, at: now)
+        if isOpening {
+            becameUnreachable(origin)
+        } else if hasChanged {
+            logger.notice("Origin unreachable for another reason", metadata: causeMetadata(origin))
+        }
     }
 
-    private func becameUnreachable(_ origin: Origin, _ code: TransportError.Code? = nil) {
+    private func becameUnreachable(_ origin: Origin) {
         telemetry.origins.becameUnreachable(origin)
+        logger.notice(
+            "Origin unreachable; serving stored responses until it responds",
+            metadata: causeMetadata(origin)
+        )
+    }
+
+    private func causeMetadata(_ origin: Origin) -> Logger.Metadata {
         var metadata: Logger.Metadata = ["origin": "\(origin)"]
-        if let code { metadata["error.code"] = "\(code)" }
-        logger.notice("Origin unreachable; serving stored responses until it responds", metadata: metadata)
+        guard let cause = origins.cause(of: origin) else { return metadata }
+        metadata["origin.reason"] = "\(cause.reason)"
+        metadata["error"] = "\(cause.message)"
+        return metadata
     }
 
     /// Sends a request, and removes secrets from its errors. Runs within the span, because the span

@@ -24,13 +24,16 @@ package struct OriginCondition: Sendable, Hashable {
         package var responses: Int
         /// The number of failed requests to the server.
         package var failures: Int
+        /// Why the last request to the server failed; `nil` if it succeeded.
+        package var cause: FailureCause?
 
         /// Creates a server.
-        package init(name: String, isAside: Bool, responses: Int, failures: Int) {
+        package init(name: String, isAside: Bool, responses: Int, failures: Int, cause: FailureCause? = nil) {
             self.name = name
             self.isAside = isAside
             self.responses = responses
             self.failures = failures
+            self.cause = cause
         }
     }
 
@@ -40,6 +43,8 @@ package struct OriginCondition: Sendable, Hashable {
     package var reachability: Reachability
     /// When the origin became unreachable.
     package var since: Timestamp?
+    /// Why the last request to the origin failed; `nil` if the origin is reachable.
+    package var cause: FailureCause?
     /// The approximate time of the next probe; `nil` unless the origin is unreachable.
     package var nextProbe: Timestamp?
     /// The number of failed probes since the origin became unreachable.

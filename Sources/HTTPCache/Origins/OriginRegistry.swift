@@ -22,6 +22,7 @@ package final class OriginRegistry: Sendable {
         /// The time up to which the current outage is included in ``State/outages``; `nil` if it is
         /// not included.
         var countedUntil: Timestamp?
+        var notes = FailureNotes()
 
         var isIdle: Bool { breaker.isIdle && permits.isEmpty && unread.isEmpty && probing == nil }
     }
@@ -84,6 +85,7 @@ package final class OriginRegistry: Sendable {
             condition.since = record.breaker.openSince
             condition.reachability =
                 record.breaker.isOpen ? .unreachable : record.breaker.isProbed ? .confirming : .reachable
+            condition.cause = record.breaker.isProbed ? record.notes.last : nil
             condition.nextProbe = record.breaker.isOpen ? record.nextProbe : nil
             condition.failedProbes = record.breaker.probeCount
             condition.inFlight = record.permits.count
@@ -167,6 +169,7 @@ package final class OriginRegistry: Sendable {
             guard let record = state.records[origin] else { return (false, nil) }
             let since = record.breaker.openSince
             guard let wasOpen = change(&record.breaker) else { return (false, nil) }
+            record.notes.succeed()
             if let since, !record.breaker.isOpen {
                 let now = now()
                 state.countOutage(of: record, since: since, labels.label(of: "\(origin)"), at: now)
@@ -216,6 +219,20 @@ package final class OriginRegistry: Sendable {
             return action == .open
         }
     }
+
+    /// Records why a request failed. The origin's failure was recorded before.
+    ///
+    /// - Returns: whether the origin was already treated as unreachable for another reason, and the
+    ///   log should say so.
+    func noteCause(_ cause: FailureCause, of origin: Origin, at now: Timestamp) -> Bool {
+        state.withLock { state in
+            guard let record = state.records[origin], !record.breaker.isIdle else { return false }
+            return record.notes.note(cause, at: now) && record.breaker.isOpen
+        }
+    }
+
+    /// Why the last request to an origin failed; `nil` if it succeeded.
+    func cause(of origin: Origin) -> FailureCause? { state.withLock { $0.records[origin]?.notes.last } }
 
     /// Returns the time to wait before the next probe; `nil` if the origin is reachable.
     func nextProbe(_ origin: Origin, jitter: Double) -> Duration? {

@@ -35,6 +35,16 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         public static let invalidRequest = Code(description: "invalidRequest", isUnreachable: false)
         /// Any other failure.
         public static let other = Code(description: "other", isUnreachable: false)
+
+        /// The name in metrics: `connectTimeout` is `connect-timeout`.
+        package var label: String {
+            var label = ""
+            for character in description {
+                if character.isUppercase { label += "-" }
+                label += character.lowercased()
+            }
+            return label
+        }
     }
     /// The kind of failure.
     public var code: Code
@@ -46,12 +56,18 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     /// Whether some servers of the origin were not tried, because the request may not be sent to
     /// them. If so, the failure does not show whether the origin is reachable.
     package var leavesServersUnasked = false
+    /// Why no connection could be used, if the transport knows it.
+    package var connectionFailure: ConnectionFailure?
     /// Creates an error.
     public init(code: Code, message: String, cause: (any Error)? = nil) {
         self.code = code
         self.message = message
         self.cause = cause
     }
+    /// The name of the failure in logs, reports and metrics, such as `unknown-authority` or
+    /// `connection-closed`. There are few of them.
+    package var reason: String { connectionFailure?.rawValue ?? code.label }
+
     /// The message.
     public var description: String { message }
 }

@@ -10,6 +10,11 @@ package struct OriginsReport: Sendable, Hashable, Codable {
         package var state: OriginCondition.Reachability
         /// The time since which the origin has been unreachable.
         package var since: String?
+        /// Why the last request failed, such as `unknown-authority`; `nil` if the origin is
+        /// reachable.
+        package var reason: String?
+        /// The failure and the next step.
+        package var message: String?
         /// The approximate time of the next probe. Probes are sent only in `automatic` mode.
         package var nextProbe: String?
         /// The number of failed probes since the origin became unreachable.
@@ -33,6 +38,10 @@ package struct OriginsReport: Sendable, Hashable, Codable {
         package var responses: Int
         /// The number of requests to the server that failed.
         package var failures: Int
+        /// Why the last request failed; `nil` if it succeeded.
+        package var reason: String?
+        /// The failure and the next step.
+        package var message: String?
     }
 
     /// The origins. Origins that are not reachable come first. Each group is in alphabetical order.
@@ -52,6 +61,8 @@ package struct OriginsReport: Sendable, Hashable, Codable {
                 origin: condition.origin,
                 state: condition.reachability,
                 since: condition.since.map(EndTime.text),
+                reason: condition.cause?.reason,
+                message: condition.cause?.message,
                 nextProbe: mode == .automatic ? condition.nextProbe.map(EndTime.text) : nil,
                 failedProbes: condition.failedProbes,
                 inFlight: condition.inFlight,
@@ -69,7 +80,9 @@ extension OriginsReport.Server {
             server: server.name,
             aside: server.isAside,
             responses: server.responses,
-            failures: server.failures
+            failures: server.failures,
+            reason: server.cause?.reason,
+            message: server.cause?.message
         )
     }
 }

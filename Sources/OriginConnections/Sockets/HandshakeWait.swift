@@ -1,4 +1,6 @@
+import LibC
 import NIOCore
+import NIOSSL
 import NIOTLS
 
 /// Waits for the end of an origin's TLS handshake. No request is sent before that, so if the
@@ -11,6 +13,9 @@ final class HandshakeWait: ChannelInboundHandler {
 
     private var result: Result<Void, any Error>?
     private var promise: EventLoopPromise<Void>?
+    private let tls: NIOSSLClientHandler
+
+    init(_ tls: NIOSSLClientHandler) { self.tls = tls }
 
     /// Returns a future that completes with the handshake. Call this on the channel's event loop.
     func completion(on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
@@ -38,8 +43,21 @@ final class HandshakeWait: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        finish(.failure(error))
+        finish(.failure(cause(of: error)))
         context.fireErrorCaught(error)
+    }
+
+    /// Returns the error with the dates of a rejected certificate. NIOSSL reports only that the
+    /// certificate was rejected, and the certificate is gone once the connection is closed.
+    private func cause(of error: any Error) -> any Error {
+        guard TLSErrorNumber(error) == .certificateRejected, let certificate = tls.peerCertificate else { return error }
+        return UntrustedCertificate(
+            notBefore: Int64(clamping: certificate.notValidBefore),
+            notAfter: Int64(clamping: certificate.notValidAfter),
+            // The certificate was verified with the system's time too.
+            now: Int64(clamping: time(nil)),
+            cause: error
+        )
     }
 
     func channelInactive(context: ChannelHandlerContext) {

@@ -143,6 +143,7 @@ final class FailoverCall: TransportCall {
     ) {
         if attempt.isLastChance { site.endLastChance(attempt.server) }
         let outcome: Failover.Outcome
+        var failure: TransportError?
         var status: Int?
         switch result {
         case .success(.response(let response)): status = response.head.status.code
@@ -151,10 +152,12 @@ final class FailoverCall: TransportCall {
         }
         switch (status, result) {
         case (let status?, _): outcome = .response(status: status)
-        case (nil, .failure(let error as TransportError)): outcome = .failure(error.code, isUnsent: call.isUnsent)
+        case (nil, .failure(let error as TransportError)):
+            failure = error
+            outcome = .failure(error.code, isUnsent: call.isUnsent)
         default: return complete(result)
         }
-        if site.note(outcome, of: attempt.server, { request.asked }, transport.logger) {
+        if site.note(outcome, failure, of: attempt.server, { request.asked }, transport.logger) {
             transport.probe(site, attempt.server)
         }
         let ending = Ending(

@@ -18,8 +18,9 @@ struct OriginFailure: Error {
 extension TransportError {
     /// The error for a connection that closed before its response was complete.
     init(closing endpoint: OriginEndpoint, _ cause: (any Error)?, isBeforeResponse: Bool) {
-        if isBeforeResponse, cause is NIOSSLError || cause is BoringSSLError || cause is NIOSSLExtraError {
-            self.init(code: .tls, message: "TLS with '\(endpoint)' failed.", cause: cause)
+        if isBeforeResponse, let cause, Self.isTLS(cause) {
+            // With TLS 1.3, a server rejects a client's certificate after the handshake.
+            self.init(code: .tls, ConnectionFailure(cause), endpoint, cause)
         } else {
             let message = "'\(endpoint)' closed the connection before its response was complete."
             self.init(code: .connectionClosed, message: message, cause: cause)
@@ -53,23 +54,29 @@ extension TransportError {
                 + "(ulimit -n, LimitNOFILE), or lower 'limits.connections'."
             self.init(code: .outOfDescriptors, message: message, cause: error)
         case let error as NIOConnectionError where error.connectionErrors.isEmpty:
-            self.init(code: .nameResolution, message: "The name in '\(endpoint)' does not resolve.", cause: error)
-        case _ where Self.isConnectTimeout(error):
-            let message = "'\(endpoint)' did not accept a connection in time."
-            self.init(code: .connectTimeout, message: message, cause: error)
-        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError, is OriginIdentity.Mismatch:
-            self.init(code: .tls, message: "TLS cannot be used with '\(endpoint)'.", cause: error)
+            let message =
+                "The name in '\(endpoint)' does not resolve. Check the URL and this machine's DNS, or set 'addresses'."
+            self.init(code: .nameResolution, message: message, cause: error)
         default:
-            self.init(code: .connect, message: "'\(endpoint)' could not be reached.", cause: error)
+            let failure = ConnectionFailure(error)
+            let isTimeout = failure == .connectTimeout || failure == .handshakeTimeout
+            self.init(code: isTimeout ? .connectTimeout : Self.isTLS(error) ? .tls : .connect, failure, endpoint, error)
         }
     }
 
-    private static func isConnectTimeout(_ error: any Error) -> Bool {
-        if let error = error as? NIOConnectionError {
-            return error.connectionErrors.allSatisfy { isConnectTimeout($0.error) }
+    private init(code: Code, _ failure: ConnectionFailure?, _ endpoint: OriginEndpoint, _ cause: any Error) {
+        let standard = code == .tls ? "TLS cannot be used with '\(endpoint)'." : "'\(endpoint)' could not be reached."
+        self.init(code: code, message: failure?.message(endpoint, cause) ?? standard, cause: cause)
+        connectionFailure = failure
+    }
+
+    private static func isTLS(_ error: any Error) -> Bool {
+        switch error {
+        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError, is OriginIdentity.Mismatch,
+            is UntrustedCertificate:
+            true
+        default: false
         }
-        if case ChannelError.connectTimeout = error { return true }
-        return false
     }
 
     private static func isDescriptorShortage(_ error: any Error) -> Bool {

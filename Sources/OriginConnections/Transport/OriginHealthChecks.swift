@@ -105,30 +105,36 @@ extension OriginTransport {
         guard let question = site.healthQuestion else { return }
         var isRepeated = true
         while isRepeated {
-            guard let isGood = await ask(question, site, number) else { return }
-            isRepeated = site.noteCheck(of: number, isGood: isGood, logger)
+            guard let answer = await ask(question, site, number) else { return }
+            isRepeated = site.noteCheck(of: number, answer.cause, logger)
         }
+    }
+
+    /// The result of a health check.
+    private struct CheckAnswer: Sendable {
+        /// `nil` if the response is good.
+        var cause: FailureCause?
     }
 
     /// Sends a request to a server.
     ///
-    /// - Returns: whether the response is good; `nil` if unknown.
-    private func ask(_ question: OriginQuestion, _ site: OriginSite, _ number: Int) async -> Bool? {
+    /// - Returns: `nil` if the result is unknown.
+    private func ask(_ question: OriginQuestion, _ site: OriginSite, _ number: Int) async -> CheckAnswer? {
         let eventLoop = group.next()
-        let promise = eventLoop.makePromise(of: Bool.self)
-        let call = ask(question, site, number, on: eventLoop) { promise.succeed($0) }
+        let promise = eventLoop.makePromise(of: CheckAnswer.self)
+        let call = ask(question, site, number, on: eventLoop) { promise.succeed(CheckAnswer(cause: $0)) }
         guard let call else {
-            promise.succeed(false)
+            promise.succeed(CheckAnswer())
             return nil
         }
-        let isGood = await withTaskCancellationHandler {
+        let answer = await withTaskCancellationHandler {
             try? await promise.futureResult.get()
         } onCancel: {
             call.cancel()
             // Ends the wait even while a connection is being opened.
-            promise.succeed(false)
+            promise.succeed(CheckAnswer())
         }
         // A canceled check proves nothing.
-        return Task.isCancelled ? nil : isGood
+        return Task.isCancelled ? nil : answer
     }
 }

@@ -22,6 +22,17 @@ struct OriginQuestion: Sendable, Hashable {
         expected?.contains(status) ?? !Failover.isFault(.response(status: status))
     }
 
+    /// Why the server is not healthy; `nil` if it is.
+    func cause(of result: Result<CallbackResponse, any Error>, _ server: String) -> FailureCause? {
+        switch result {
+        case .success(.response(let response)):
+            let status = response.head.status.code
+            return isGood(status) ? nil : FailureCause(status: status, of: server)
+        case .failure(let error as TransportError): return FailureCause(error)
+        case .success, .failure: return FailureCause(reason: "other", message: "'\(server)' failed.")
+        }
+    }
+
     /// The target of the request, as evidence.
     var asked: AskedTarget { AskedTarget(target: path.hashValue, request: path.hashValue) }
 }
@@ -54,9 +65,9 @@ extension OriginTransport {
         let slot = probes.begin()
         guard let slot else { return }
         let eventLoop = MultiThreadedEventLoopGroup.currentEventLoop ?? group.next()
-        let call = ask(question, site, number, on: eventLoop) { isGood in
+        let call = ask(question, site, number, on: eventLoop) { cause in
             guard self.probes.end(slot) else { return }
-            if site.noteProbe(of: number, question.asked, isGood: isGood, self.logger) {
+            if site.noteProbe(of: number, question.asked, cause, self.logger) {
                 self.probe(site, number, attempt: attempt + 1)
             }
         }
@@ -66,14 +77,15 @@ extension OriginTransport {
     /// Sends a question on a new connection. An idle connection would not show whether a new
     /// connection can be opened.
     ///
-    /// - Parameter completion: called once, on the event loop; not called if the result is `nil`.
+    /// - Parameter completion: called once, on the event loop, with the cause of a failure; not
+    ///   called if the result is `nil`.
     /// - Returns: `nil` if the question cannot be sent.
     func ask(
         _ question: OriginQuestion,
         _ site: OriginSite,
         _ number: Int,
         on eventLoop: any EventLoop,
-        _ completion: @escaping @Sendable (_ isGood: Bool) -> Void
+        _ completion: @escaping @Sendable (_ cause: FailureCause?) -> Void
     ) -> OriginCall? {
         let server = site.servers[number]
         var request = TransportRequest(
@@ -92,8 +104,7 @@ extension OriginTransport {
         let call = OriginCall(self, message, onInterim: nil)
         eventLoop.execute {
             call.begin(on: eventLoop, nil) { result in
-                guard case .success(.response(let response)) = result else { return completion(false) }
-                completion(question.isGood(response.head.status.code))
+                completion(question.cause(of: result, server.name))
             }
         }
         return call

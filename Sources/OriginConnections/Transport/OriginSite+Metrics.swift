@@ -10,9 +10,8 @@ extension OriginSite {
             }
         }
         let failures = rows.flatMap { row in
-            FailureReason.allCases.compactMap { reason -> MetricSeries? in
-                guard let count = row.counts.failures[reason] else { return nil }
-                return MetricSeries(.init(row.labels + [("reason", reason.rawValue)]), .integer(Int64(count)))
+            row.counts.failures.sorted { $0.key < $1.key }.map { reason, count in
+                MetricSeries(.init(row.labels + [("reason", reason)]), .integer(Int64(count)))
             }
         }
         let checks = rows.flatMap { row in

@@ -24,7 +24,7 @@ final class OriginSite: Sendable {
     struct Counts {
         var responses = 0
         /// The failures by reason.
-        var failures: [FailureReason: Int] = [:]
+        var failures: [String: Int] = [:]
         var goodChecks = 0
         var failedChecks = 0
     }
@@ -32,6 +32,7 @@ final class OriginSite: Sendable {
     private struct State {
         var health = ServerHealth()
         var counts = Counts()
+        var notes = FailureNotes()
     }
 
     let plan: Plan
@@ -119,74 +120,104 @@ final class OriginSite: Sendable {
 
     /// Records the outcome of a client's request to a server.
     ///
-    /// - Parameter asked: called only after a recent failure.
+    /// - Parameters:
+    ///   - error: the failure, if no response arrived.
+    ///   - asked: called only after a recent failure.
     /// - Returns: whether the gateway must send the server a request of its own.
-    func note(_ outcome: Failover.Outcome, of server: Int, _ asked: () -> AskedTarget, _ logger: Logger) -> Bool {
+    func note(
+        _ outcome: Failover.Outcome,
+        _ error: TransportError?,
+        of server: Int,
+        _ asked: () -> AskedTarget,
+        _ logger: Logger
+    ) -> Bool {
         let now = Timestamp(.now())
-        guard let reason = FailureReason(outcome), let failure = FailureEvidence.Failure(outcome) else {
+        guard let failure = FailureEvidence.Failure(outcome) else {
             guard case .response = outcome else { return false }
             let step = states.withLock { states in
                 states[server].counts.responses += 1
+                states[server].notes.succeed()
                 return states[server].health.succeed(asked, at: now)
             }
-            return perform(step, of: server, nil, logger)
+            return perform(step, of: server, logger)
         }
-        let step = states.withLock { states in
-            states[server].counts.failures[reason, default: 0] += 1
-            return states[server].health.fail(asked(), failure, isSlow: reason.isSlow(outcome), at: now)
+        let cause = FailureCause(outcome, error, of: servers[server].name)
+        let (step, hasChanged) = states.withLock { states in
+            states[server].counts.failures[cause.reason, default: 0] += 1
+            let hasChanged = states[server].notes.note(cause, at: now)
+            return (states[server].health.fail(asked(), failure, isSlow: outcome.isSlow, at: now), hasChanged)
         }
-        return perform(step, of: server, reason.rawValue, logger)
+        return perform(step, of: server, hasChanged: hasChanged, logger)
     }
 
     /// Records the result of one of the gateway's own requests, which check whether a server is at
     /// fault or is back.
     ///
+    /// - Parameter cause: `nil` if the response is good.
     /// - Returns: whether to send the server another request.
-    func noteProbe(of server: Int, _ asked: AskedTarget, isGood: Bool, _ logger: Logger) -> Bool {
-        let step = states.withLock { $0[server].health.probed(asked, isGood: isGood, at: Timestamp(.now())) }
-        return perform(step, of: server, "probe", logger)
+    func noteProbe(of server: Int, _ asked: AskedTarget, _ cause: FailureCause?, _ logger: Logger) -> Bool {
+        let now = Timestamp(.now())
+        let (step, hasChanged) = states.withLock { states in
+            let hasChanged = states[server].notes.take(cause, at: now)
+            return (states[server].health.probed(asked, isGood: cause == nil, at: now), hasChanged)
+        }
+        return perform(step, of: server, hasChanged: hasChanged, logger)
     }
 
     /// Records the result of a health check.
     ///
+    /// - Parameter cause: `nil` if the response is good.
     /// - Returns: whether to repeat the check immediately.
-    func noteCheck(of server: Int, isGood: Bool, _ logger: Logger) -> Bool {
-        let step = states.withLock { states in
-            if isGood { states[server].counts.goodChecks += 1 } else { states[server].counts.failedChecks += 1 }
-            return states[server].health.check(isGood: isGood)
+    func noteCheck(of server: Int, _ cause: FailureCause?, _ logger: Logger) -> Bool {
+        let now = Timestamp(.now())
+        let (step, hasChanged) = states.withLock { states in
+            if cause == nil { states[server].counts.goodChecks += 1 } else { states[server].counts.failedChecks += 1 }
+            let hasChanged = states[server].notes.take(cause, at: now)
+            return (states[server].health.check(isGood: cause == nil), hasChanged)
         }
-        return perform(step, of: server, "check", logger)
+        return perform(step, of: server, hasChanged: hasChanged, logger)
     }
 
-    private func perform(_ step: ServerHealth.Step, of server: Int, _ reason: String?, _ logger: Logger) -> Bool {
+    /// - Parameter hasChanged: whether the server failed for another reason than before.
+    private func perform(
+        _ step: ServerHealth.Step,
+        of server: Int,
+        hasChanged: Bool = false,
+        _ logger: Logger
+    ) -> Bool {
         switch step {
-        case .none: break
+        case .none: if hasChanged { logChange(server, logger) }
         case .ask: return true
-        case .setAside: log(isAside: true, server, reason, logger)
-        case .takeBack: log(isAside: false, server, nil, logger)
+        case .setAside: log("Origin server set aside", server, logger)
+        case .takeBack: log("Origin server responds again", server, logger)
         }
         return false
     }
 
-    private func log(isAside: Bool, _ server: Int, _ reason: String?, _ logger: Logger) {
+    private func logChange(_ server: Int, _ logger: Logger) {
+        guard states.withLock({ $0[server].health.isAside }) else { return }
+        log("Origin server set aside for another reason", server, logger)
+    }
+
+    private func log(_ message: Logger.Message, _ server: Int, _ logger: Logger) {
         guard hasSeveral || plan.settings.health != nil else { return }
         var metadata: Logger.Metadata = ["origin": "\(name)", "origin.server": "\(servers[server].name)"]
-        if let reason { metadata["origin.reason"] = "\(reason)" }
-        if isAside {
-            logger.notice("Origin server set aside", metadata: metadata)
-        } else {
-            logger.notice("Origin server responds again", metadata: metadata)
+        if let cause = states.withLock({ $0[server].notes.last }) {
+            metadata["origin.reason"] = "\(cause.reason)"
+            metadata["error"] = "\(cause.message)"
         }
+        logger.notice(message, metadata: metadata)
     }
 
     /// The state of the servers, for operators.
     var conditions: [OriginCondition.Server] {
-        report.map { server, isAside, counts in
+        zip(servers, states.withLock { $0 }).map { server, state in
             OriginCondition.Server(
                 name: server.name,
-                isAside: isAside,
-                responses: counts.responses,
-                failures: counts.failures.values.reduce(0, +)
+                isAside: state.health.isAside,
+                responses: state.counts.responses,
+                failures: state.counts.failures.values.reduce(0, +),
+                cause: state.notes.last
             )
         }
     }
@@ -197,37 +228,26 @@ final class OriginSite: Sendable {
     }
 }
 
-/// The reason for a server's failure. The value of a metric's label.
-enum FailureReason: String, Sendable, CaseIterable {
-    /// No connection could be opened.
-    case connect
-    /// TLS failed, or the certificate is invalid.
-    case tls
-    /// The connection was closed before the response.
-    case closed
-    /// The response did not arrive in time.
-    case timeout
-    /// 502, 503 or 504.
-    case status
-    /// The response is malformed HTTP.
-    case malformed
-
+extension Failover.Outcome {
     /// Whether the failure used up the request's time.
-    func isSlow(_ outcome: Failover.Outcome) -> Bool {
-        if case .failure(.connectTimeout, _) = outcome { return true }
-        return self == .timeout
+    fileprivate var isSlow: Bool {
+        guard case .failure(let code, _) = self else { return false }
+        return code == .connectTimeout || code == .timeout
+    }
+}
+
+extension FailureCause {
+    /// Creates the cause of a server's fault.
+    init(_ outcome: Failover.Outcome, _ error: TransportError?, of server: String) {
+        if case .response(let status) = outcome {
+            self.init(status: status, of: server)
+        } else {
+            self = error.map { FailureCause($0) } ?? FailureCause(reason: "other", message: "'\(server)' failed.")
+        }
     }
 
-    /// Returns the reason for an outcome; `nil` if the server is not at fault.
-    init?(_ outcome: Failover.Outcome) {
-        guard Failover.isFault(outcome) else { return nil }
-        switch outcome {
-        case .response: self = .status
-        case .failure(.tls, _): self = .tls
-        case .failure(.connectionClosed, _): self = .closed
-        case .failure(.timeout, _): self = .timeout
-        case .failure(.protocolViolation, _): self = .malformed
-        case .failure: self = .connect
-        }
+    /// Creates the cause for a response that counts as a failure.
+    init(status: Int, of server: String) {
+        self.init(reason: "status", message: "'\(server)' responded with \(status).")
     }
 }

@@ -116,7 +116,7 @@ final class OriginTelemetry: MetricsCollector {
         var labels = Labels(origin: endpoint, method: KnownMethods.number(of: request.method), status: 0)
         switch result {
         case .success(let status): labels.status = status
-        case .failure(let error as TransportError): labels.error = error.code.label
+        case .failure(let error as TransportError): labels.error = error.reason
         case .failure: labels.error = TransportError.Code.cancelled.label
         }
         state.withLock { [labels] state in
@@ -188,18 +188,6 @@ extension OriginTelemetry.Labels {
         ]
         // A label without a value is the same as no label.
         return MetricLabels(all.filter { !$0.1.isEmpty })
-    }
-}
-
-extension TransportError.Code {
-    /// The value of the label `error_type`: `connectTimeout` is `connect-timeout`.
-    fileprivate var label: String {
-        var label = ""
-        for character in description {
-            if character.isUppercase { label += "-" }
-            label += character.lowercased()
-        }
-        return label
     }
 }
 

@@ -38,8 +38,9 @@ extension OriginTransport {
                         let counter = ArrivalCounter()
                         arrivals = counter
                         try pipeline.addHandler(counter)
-                        try pipeline.addHandler(identity.handler(context, isVerified: isVerified))
-                        try pipeline.addHandler(HandshakeWait())
+                        let tls = try identity.handler(context, isVerified: isVerified)
+                        try pipeline.addHandler(tls)
+                        try pipeline.addHandler(HandshakeWait(tls))
                     }
                     let handler = OriginConnectionHandler(
                         endpoint: endpoint,
@@ -74,7 +75,7 @@ extension OriginTransport {
             return channel.eventLoop.makeFailedFuture(error)
         }
         let limit = channel.eventLoop.assumeIsolated().scheduleTask(deadline: end) {
-            channel.pipeline.fireErrorCaught(ChannelError.connectTimeout(.zero))
+            channel.pipeline.fireErrorCaught(HandshakeTimeout())
         }
         completion.whenComplete { result in
             limit.cancel()

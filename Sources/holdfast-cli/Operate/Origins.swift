@@ -7,14 +7,14 @@ struct Origins: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows the origins of a running gateway.",
         discussion: """
-            Prints a line for each origin: its state, and its requests in flight and waiting; for an unreachable origin also since when, and when the next probe is sent. \
+            Prints a line for each origin: its state, and its requests in flight and waiting; for an unreachable origin also since when, when the next probe is sent, and why. \
             Unreachable origins come first. If an origin has settings of its own ('origins' in the configuration), its servers follow in the order in which they are tried, one per \
-            line: address or URL, responses, failures, and whether the server is set aside after failures.
+            line: address or URL, responses, failures, and whether the server is set aside after failures. A line with the reason and the next step follows a server that fails.
 
             \(GatewayLocation.help)
 
-            JSON: one object with the key origins, a list of objects with the keys origin, state, since, nextProbe, failedProbes, inFlight and waiting, \
-            and servers (server, aside, responses, failures) if the origin has settings of its own; and the key more, true if there are more than 1,000.
+            JSON: one object with the key origins, a list of objects with the keys origin, state, since, reason, message, nextProbe, failedProbes, inFlight and waiting, \
+            and servers (server, aside, responses, failures, reason, message) if the origin has settings of its own; and the key more, true if there are more than 1,000.
 
             The exit status is 0 if the gateway responds, 1 if no gateway can be reached, 64 if the command line is invalid.
 
@@ -38,13 +38,20 @@ struct Origins: AsyncParsableCommand {
             line += "  \(origin.inFlight) in flight, \(origin.waiting) waiting"
             if let since = origin.since { line += "; since \(since), \(origin.failedProbes) probes failed" }
             if let probe = origin.nextProbe { line += ", next probe at \(probe)" }
-            let servers = (origin.servers ?? []).map { server in
-                "    \((server.aside ? "set aside" : "in use").padding(to: 10))\(server.server)"
-                    + "  responses: \(server.responses), failures: \(server.failures)"
+            let servers = (origin.servers ?? []).flatMap { server in
+                [
+                    "    \((server.aside ? "set aside" : "in use").padding(to: 10))\(server.server)"
+                        + "  responses: \(server.responses), failures: \(server.failures)"
+                ] + cause(server.reason, server.message)
             }
-            return [line] + servers
+            return [line] + cause(origin.reason, origin.message) + servers
         }
         if report.more { lines.append("More origins are not shown.") }
         return lines.joined(separator: "\n")
+    }
+
+    private static func cause(_ reason: String?, _ message: String?) -> [String] {
+        guard let reason, let message else { return [] }
+        return ["        \(reason): \(message)"]
     }
 }

@@ -320,12 +320,14 @@ extension OriginServersTests.Fault {
     /// The label of metrics.
     fileprivate var reason: String {
         switch self {
-        case .refuses, .isDeaf, .neverShakesHands: "connect"
+        case .refuses: "refused"
+        case .isDeaf: "connect-timeout"
+        case .neverShakesHands: "handshake-timeout"
         case .isSilent, .isSlow: "timeout"
-        case .hangsUp: "closed"
-        case .hasAWrongCertificate: "tls"
+        case .hangsUp: "connection-closed"
+        case .hasAWrongCertificate: "unknown-authority"
         case .responds503, .responds502: "status"
-        case .respondsNonsense: "malformed"
+        case .respondsNonsense: "protocol-violation"
         }
     }
 }

@@ -42,11 +42,16 @@ function host(origin) {
   }
 }
 
+// Why the last request to an origin or a server failed, and the next step.
+function cause({ reason, message }) {
+  return reason ? h("p", { class: "muted" }, `${plain(reason)}: ${plain(message)}`) : "";
+}
+
 // The origin's addresses and mirrors, in the order in which they are tried.
 function servers(origin) {
   if (!origin.servers) return dash;
-  const items = origin.servers.map(({ server, aside, failures }) =>
-    h("li", {}, badge(aside ? "aside" : "inUse"), " ", url(server), failures ? `, ${counted(failures, "failure")}` : ""),
+  const items = origin.servers.map((row) =>
+    h("li", {}, badge(row.aside ? "aside" : "inUse"), " ", url(row.server), row.failures ? `, ${counted(row.failures, "failure")}` : "", cause(row)),
   );
   return h("ul", { "aria-label": `Servers of ${plain(origin.origin)}` }, items);
 }
@@ -57,7 +62,7 @@ function draw({ origins, more }) {
     note: "After a failure, an origin is confirming until another request shows whether it is reachable. While it is unreachable, the gateway sends probes and serves stored responses.",
     columns: [
       { name: "Origin", kind: "wide", by: (row) => row.origin, cell: (row) => url(row.origin) },
-      { name: "Breaker", by: (row) => row.state, cell: (row) => badge(row.state) },
+      { name: "Breaker", by: (row) => row.state, cell: (row) => [badge(row.state), cause(row)] },
       { name: "Servers", cell: servers },
       { name: "Since", by: (row) => row.since, cell: (row) => (row.since ? [at(row.since), " (", relative("for", row.since), ")"] : dash) },
       { name: "Next probe", by: (row) => row.nextProbe, cell: (row) => relative("in", row.nextProbe) },

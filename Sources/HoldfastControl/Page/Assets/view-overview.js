@@ -7,7 +7,7 @@ import { copyButtons } from "./copy.js";
 import { h, put, svg, update, unseen } from "./dom.js";
 import { problem } from "./dialog.js";
 import { at, bytes, clock, count, counted, dash, latency, length, moment, rate, relative, share } from "./format.js";
-import { shown, url } from "./safe.js";
+import { plain, shown, url } from "./safe.js";
 import { may } from "./session.js";
 import { follow, state } from "./state.js";
 
@@ -104,6 +104,7 @@ function originRows(now) {
       origin.state === "reachable"
         ? h("p", { class: "muted" }, badge(origin.state), ` · ${count(origin.inFlight)} in flight, ${count(origin.waiting)} waiting`)
         : h("p", { class: "muted" }, badge(origin.state), " for ", relative("for", origin.since), " · next probe ", relative("in", origin.nextProbe)),
+      origin.reason ? h("p", { class: "muted" }, `${plain(origin.reason)}: ${plain(origin.message)}`) : "",
     ),
   );
   const more = now.originCount - rows.length;

@@ -1,0 +1,185 @@
+import HTTPCache
+import HoldfastConfiguration
+import HoldfastTesting
+import LibC
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Testing
+
+@testable import HoldfastGateway
+@testable import OriginConnections
+
+/// Why no connection to an origin can be used, on real sockets.
+@Suite("Causes of failed connections", .timeLimit(.minutes(20))) struct ConnectionFailureTests {
+    /// Sends thirty requests at once to an origin that fails, and returns the reasons that metrics
+    /// count and the origin's cause.
+    private func fail(_ settings: Configuration.Origin) async throws -> (reasons: Set<String>, cause: FailureCause?) {
+        try await RunningGateway.with(origin: settings.url, configureTransport: { $0.origins = [settings] }) {
+            gateway in
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for number in 0..<30 { group.addTask { try await gateway.get("/\(number)").status } }
+                for try await status in group { #expect(status >= 502) }
+            }
+            let name = "http_client_request_duration_seconds"
+            let all = await Scrape(gateway).series(name, [:]).flatMap {
+                $0.labels.all.filter { $0.name == "error_type" }
+            }
+            return (Set(all.map(\.value)), gateway.engine.origins.conditions.first?.cause)
+        }
+    }
+
+    private func expect(_ reason: String, _ words: String..., from settings: Configuration.Origin) async throws {
+        let (reasons, cause) = try await fail(settings)
+        #expect(reasons == [reason])
+        #expect(cause?.reason == reason, "\(String(describing: cause))")
+        for words in words { #expect(cause?.message.contains(words) == true, "\(String(describing: cause))") }
+    }
+
+    private static func settings(_ url: String, at address: String? = nil, roots: String? = nil) -> Configuration.Origin
+    {
+        var settings = Configuration.Origin(url: url)
+        settings.addresses = address.map { [$0] } ?? []
+        settings.tls.roots = roots
+        return settings
+    }
+
+    private static func server(_ folder: CertificateFolder, _ name: String, demanding client: String? = nil) throws
+        -> NIOSSLContext
+    {
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: [.certificate(try folder.certificate(name))],
+            privateKey: .privateKey(try NIOSSLPrivateKey(file: folder.file("\(name).key"), format: .pem))
+        )
+        if let client {
+            configuration.trustRoots = .certificates([try folder.certificate(client)])
+            configuration.certificateVerification = .noHostnameVerification
+            // With TLS 1.3, the alert may be lost, because the server closes a connection with
+            // unread bytes.
+            configuration.maximumTLSVersion = .tlsv12
+        }
+        return try NIOSSLContext(configuration: configuration)
+    }
+
+    /// A server without TLS, which reacts to the first bytes of a connection.
+    private func withServer(
+        _ react: @escaping @Sendable (any Channel) -> Void,
+        _ body: (_ port: Int) async throws -> Void
+    ) async throws {
+        let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Reaction(react))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        try await body(try #require(listener.localAddress?.port))
+        try await listener.close()
+    }
+
+    @Test func refusedAndUnknownNames() async throws {
+        try await expect("refused", "running", from: Self.settings("http://127.0.0.1:1"))
+        try await expect("name-resolution", "DNS", from: Self.settings("http://nowhere.invalid"))
+    }
+
+    /// Mutants: a certificate's dates are not looked at; its name counts as unknown authority.
+    @Test func certificatesThatAreRejected() async throws {
+        try await CertificateFolder.with { folder in
+            try folder.make("server", "DNS:origin.example")
+            try folder.make("other", "DNS:origin.example")
+            try folder.sign("old", by: "other", days: -1)
+            let url = "https://origin.example"
+            try await RawOrigin.with(tls: Self.server(folder, "server")) { origin in
+                let other = Self.settings(url, at: origin.authority, roots: folder.file("other.pem"))
+                try await expect("unknown-authority", "'ca'", from: other)
+                let system = Self.settings(url, at: origin.authority)
+                try await expect("unknown-authority", "'ca'", from: system)
+                let roots = folder.file("server.pem")
+                let wrong = Self.settings("https://wrong.example", at: origin.authority, roots: roots)
+                try await expect("wrong-name", "'server-name'", "wrong.example", from: wrong)
+                #expect(origin.requests.isEmpty)
+            }
+            try await RawOrigin.with(tls: Self.server(folder, "old")) { origin in
+                let expired = Self.settings(url, at: origin.authority, roots: folder.file("other.pem"))
+                try await expect("certificate-expired", "Renew", from: expired)
+            }
+            try await RawOrigin.with(tls: Self.server(folder, "server", demanding: "other")) { origin in
+                var stranger = Self.settings(url, at: origin.authority, roots: folder.file("server.pem"))
+                (stranger.tls.certificate, stranger.tls.key) = (folder.file("server.pem"), folder.file("server.key"))
+                try await expect("client-certificate", "'certificate' and 'key'", "TLS alert 48", from: stranger)
+            }
+        }
+    }
+
+    @Test func serversThatDoNotSpeakTLS() async throws {
+        let plain = "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"
+        try await withServer({ $0.writeAndFlush(ByteBuffer(string: plain), promise: nil) }) { port in
+            try await expect("not-tls", "http://", from: Self.settings("https://127.0.0.1:\(port)"))
+        }
+        // The alert 'handshake_failure', in a record of TLS 1.2.
+        let alert: [UInt8] = [21, 3, 3, 0, 2, 2, 40]
+        try await withServer({ $0.writeAndFlush(ByteBuffer(bytes: alert), promise: nil) }) { port in
+            try await expect("handshake-refused", "TLS alert 40", from: Self.settings("https://127.0.0.1:\(port)"))
+        }
+        try await withServer({ $0.close(promise: nil) }) { port in
+            try await expect("handshake-refused", from: Self.settings("https://127.0.0.1:\(port)"))
+        }
+        try await withServer({ $0.reset() }) { port in
+            try await expect("reset", "firewalls", from: Self.settings("https://127.0.0.1:\(port)"))
+        }
+    }
+
+    @Test func serversThatTakeTooLong() async throws {
+        let listener = try DeafListener()
+        var deaf = Self.settings("http://127.0.0.1:\(listener.port)")
+        deaf.timeouts.connect = .passing(50)
+        try await expect("connect-timeout", "'timeouts.connect'", from: deaf)
+        withExtendedLifetime(listener) {}
+        try await withServer({ _ in }) { port in
+            var silent = Self.settings("https://127.0.0.1:\(port)")
+            silent.timeouts.connect = .passing(50)
+            try await expect("handshake-timeout", "'timeouts.connect'", from: silent)
+        }
+    }
+
+    @Test(arguments: [
+        (ECONNREFUSED, ConnectionFailure.refused), (ECONNRESET, .reset), (EHOSTUNREACH, .noRoute),
+        (ENETUNREACH, .noRoute), (EPERM, .blocked), (EACCES, .blocked), (ETIMEDOUT, .connectTimeout),
+    ])
+    func systemErrors(_ code: CInt, _ failure: ConnectionFailure) {
+        #expect(ConnectionFailure(IOError(errnoCode: code, reason: "connect")) == failure)
+    }
+
+    @Test func certificateDatesDecide() {
+        func cause(now: Int64) -> ConnectionFailure? {
+            ConnectionFailure(
+                UntrustedCertificate(
+                    notBefore: 100,
+                    notAfter: 200,
+                    now: now,
+                    cause: NIOSSLError.noCertificateToValidate
+                )
+            )
+        }
+        #expect(cause(now: 99) == .certificateNotYetValid)
+        #expect(cause(now: 100) == .unknownAuthority && cause(now: 200) == .unknownAuthority)
+        #expect(cause(now: 201) == .certificateExpired)
+    }
+
+    /// The codes are in logs and metrics.
+    @Test func codesAreDistinct() {
+        let codes = ConnectionFailure.allCases.map(\.rawValue)
+        #expect(Set(codes).count == codes.count && codes.allSatisfy { $0 == $0.lowercased() })
+    }
+}
+
+/// Calls a function with the channel when the first bytes arrive.
+private final class Reaction: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private var react: ((any Channel) -> Void)?
+
+    init(_ react: @escaping (any Channel) -> Void) { self.react = react }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) { react.take()?(context.channel) }
+}
