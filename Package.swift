@@ -153,12 +153,14 @@ let package = Package(
         ),
         .target(
             name: "HoldfastConfiguration",
-            dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams]
+            dependencies: [
+                "LibC", "LocalFiles", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams,
+            ]
         ),
         // A client of Redis, and the fleet log and values that are kept there.
         .target(
             name: "RedisTier",
-            dependencies: ["LibC", "HTTPCache", "FleetTier", nioCore, nioPosix, nioSSL, crypto]
+            dependencies: ["LibC", "LocalFiles", "HTTPCache", "FleetTier", nioCore, nioPosix, nioSSL, crypto]
         ),
         .target(
             name: "HoldfastTracing",
@@ -169,6 +171,8 @@ let package = Package(
         ),
         .target(name: "HoldfastMetrics", dependencies: ["LibC", coreMetrics]),
         .target(name: "LocalSockets", dependencies: ["LibC"]),
+        // Files that are read whole, and who may have access to secrets.
+        .target(name: "LocalFiles", dependencies: ["LibC"]),
 
         // The parts of the gateway: docs/decisions/0072.
         // HTTP/1 messages, and what the requests of every protocol share.
@@ -179,7 +183,8 @@ let package = Package(
         .target(
             name: "TLSCertificates",
             dependencies: [
-                "LibC", "HoldfastConfiguration", crypto, cryptoExtras, nioCore, nioPosix, nioSSL, logging,
+                "LibC", "LocalFiles", "HoldfastConfiguration", crypto, cryptoExtras, nioCore, nioPosix, nioSSL,
+                logging,
             ]
         ),
         // Which origin a request goes to, and the rewriting of URLs on the way back.
@@ -208,7 +213,7 @@ let package = Package(
             name: "HoldfastControl",
             dependencies: [
                 "LibC", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMetrics", "LocalSockets",
-                httpTypes,
+                "LocalFiles", httpTypes,
                 nioCore, nioHTTP1, nioPosix, crypto, logging, hummingbird, hummingbirdCore, serviceLifecycle,
             ],
             resources: [.embedInCode("Page/Assets")]
@@ -389,9 +394,9 @@ let package = Package(
         .testTarget(
             name: "HoldfastControlTests",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMetrics", "LocalSockets",
-                "HoldfastControl", "HoldfastTesting", "TestSupport", httpTypes, nioCore, nioHTTP1, nioPosix,
-                nioEmbedded, logging, yams,
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMetrics", "LocalFiles",
+                "LocalSockets", "HoldfastControl", "HoldfastTesting", "TestSupport", httpTypes, nioCore, nioHTTP1,
+                nioPosix, nioEmbedded, logging, yams,
             ]
         ),
         .testTarget(

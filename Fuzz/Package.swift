@@ -73,7 +73,9 @@ let package = Package(
         ),
         .target(
             name: "HoldfastConfiguration",
-            dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams],
+            dependencies: [
+                "LibC", "LocalFiles", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams,
+            ],
             swiftSettings: settings
         ),
         .target(
@@ -89,7 +91,8 @@ let package = Package(
         .target(
             name: "TLSCertificates",
             dependencies: [
-                "LibC", "HoldfastConfiguration", crypto, cryptoExtras, nioCore, nioPosix, nioSSL, logging,
+                "LibC", "LocalFiles", "HoldfastConfiguration", crypto, cryptoExtras, nioCore, nioPosix, nioSSL,
+                logging,
             ],
             swiftSettings: settings
         ),
@@ -127,6 +130,7 @@ let package = Package(
         ),
         .target(name: "HoldfastMetrics", dependencies: ["LibC", coreMetrics], swiftSettings: settings),
         .target(name: "LocalSockets", dependencies: ["LibC"], swiftSettings: settings),
+        .target(name: "LocalFiles", dependencies: ["LibC"], swiftSettings: settings),
         .target(
             name: "FleetTier",
             dependencies: [
@@ -136,7 +140,7 @@ let package = Package(
         ),
         .target(
             name: "RedisTier",
-            dependencies: ["LibC", "FleetTier", "HTTPCache", nioCore, nioPosix, nioSSL, crypto],
+            dependencies: ["LibC", "LocalFiles", "FleetTier", "HTTPCache", nioCore, nioPosix, nioSSL, crypto],
             swiftSettings: settings
         ),
         .target(

@@ -1,4 +1,5 @@
 import LibC
+import LocalFiles
 
 /// A file that contains certificates or a key.
 package struct CertificateFile {
@@ -30,39 +31,15 @@ package struct CertificateFile {
 
     let path: String
     package let bytes: [UInt8]
-    /// Whether every user of the machine can read the file.
-    package let isReadableByOthers: Bool
 
+    /// - Parameter isKey: whether only the process's user and group may have access to the file.
     /// - Throws: ``CertificateRefusal``
-    package init(_ path: String) throws(CertificateRefusal) {
+    package init(_ path: String, isKey: Bool = false) throws(CertificateRefusal) {
         self.path = path
-        // 'O_NONBLOCK', because opening a pipe would wait for a writer.
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            let code = errno
-            throw CertificateRefusal(path, "cannot be opened: \(String(cString: strerror(code))).")
+        do throws(LocalFile.Refusal) {
+            bytes = try LocalFile.read(path, limit: Self.limit, isSecret: isKey)
+        } catch {
+            throw CertificateRefusal(path, error.message)
         }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw CertificateRefusal(path, "is not a file.")
-        }
-        isReadableByOthers = status.st_mode & S_IROTH != 0
-        guard status.st_size <= Self.limit else {
-            throw CertificateRefusal(path, "is too large. The limit is \(Self.limit) bytes.")
-        }
-        var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 16 << 10)
-        while bytes.count <= Self.limit {
-            let count = read(descriptor, &piece, piece.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else {
-                let code = errno
-                throw CertificateRefusal(path, "cannot be read: \(String(cString: strerror(code))).")
-            }
-            if count == 0 { break }
-            bytes += piece[..<count]
-        }
-        self.bytes = bytes
     }
 }

@@ -29,7 +29,7 @@ package struct CertificatePair: Sendable {
                 "contains \(chain.count) certificates. The limit is \(Self.chainLimit)."
             )
         }
-        let key = try Self.key(in: CertificateFile(files.key))
+        let key = try Self.key(in: CertificateFile(files.key, isKey: true))
         try Self.check(chain, key, files)
         self.chain = chain
         self.key = key

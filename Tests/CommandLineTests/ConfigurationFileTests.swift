@@ -207,7 +207,9 @@ struct ConfigurationFileTests {
                 stale: {ignore: [must-revalidate]}
             """
         try await withFile(text) { file, folder in
-            try Data("hunter2\n".utf8).write(to: folder.appendingPathComponent("key.txt"))
+            let key = folder.appendingPathComponent("key.txt")
+            try Data("hunter2\n".utf8).write(to: key)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: key.path)
             let shown = try await Self.holdfast.run("check", "--config", file)
             #expect(shown.status == 0)
             // The rule changes how requests with credentials are served.

@@ -23,7 +23,13 @@ struct HoldfastFleetCommandTests {
             fleet: {url: "redis://\(user)127.0.0.1:\(port)", namespace: test, node: \(node), secret: {file: secret}\(more)}
             """
         )
-        try Self.secret.write(to: URL(fileURLWithPath: folder.path + "/secret"))
+        try write(Self.secret, to: folder.path + "/secret")
+    }
+
+    /// Writes a file that only its owner can read.
+    private func write(_ secret: Data, to path: String) throws {
+        try secret.write(to: URL(fileURLWithPath: path))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
     }
 
     private func fleet(_ folder: PurgedGateway.Folder, _ arguments: [String]) async throws -> Tool.Outcome {
@@ -72,7 +78,7 @@ struct HoldfastFleetCommandTests {
         try await FleetServer.with { redis in
             try await withFolder { folder, origin in
                 _ = await redis.run(["ACL SETUSER app on >pw ~* -@all +ping"])
-                try Data("pw\n".utf8).write(to: URL(fileURLWithPath: folder.path + "/password"))
+                try write(Data("pw\n".utf8), to: folder.path + "/password")
                 try write(folder, origin, port: redis.port, user: "app@", ", password: {file: password}")
                 let outcome = try await fleet(folder, ["check"])
                 #expect(outcome.status == 1, "\(outcome)")
@@ -149,7 +155,7 @@ struct HoldfastFleetCommandTests {
                 #expect(unnamed.status == 1 && unnamed.error.contains("'--config'"), "\(unnamed)")
             }
             try write(folder, origin, port: 1)
-            try Data("short".utf8).write(to: URL(fileURLWithPath: folder.path + "/secret"))
+            try write(Data("short".utf8), to: folder.path + "/secret")
             let short = try await fleet(folder, ["check"])
             #expect(short.status == 1 && short.error.contains("fleet.secret: The secret has 5 bytes"), "\(short)")
             let limit = try await fleet(folder, ["log", "--limit", "-1"])

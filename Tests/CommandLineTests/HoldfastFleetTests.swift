@@ -15,7 +15,9 @@ struct HoldfastFleetTests {
 
     private func write(_ folder: PurgedGateway.Folder, _ origin: RunningOrigin, _ section: String) throws {
         try folder.write(origin, section)
-        try Data(repeating: 0x61, count: 32).write(to: URL(fileURLWithPath: folder.path + "/secret"))
+        let secret = folder.path + "/secret"
+        try Data(repeating: 0x61, count: 32).write(to: URL(fileURLWithPath: secret))
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: secret)
     }
 
     @Test func aPurgeSaysHowFarItHasCome() async throws {

@@ -449,7 +449,7 @@ import Testing
         ),
         (
             "{to-origin: {set: {X-Key: {file: no/such}}}}",
-            "1: to-origin.set: 'X-Key': The file 'no/such' does not exist."
+            "1: to-origin.set: 'X-Key': The file 'no/such' cannot be opened: No such file or directory."
         ),
         (
             "{to-origin: {set: {X-Key: {enw: hunter2}}}}",

@@ -187,7 +187,9 @@ import Testing
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("configuration-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        try Data("s3cret\n".utf8).write(to: folder.appendingPathComponent("key.txt"))
+        let secret = folder.appendingPathComponent("key.txt")
+        try Data("s3cret\n".utf8).write(to: secret)
+        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: secret.path)
         let yaml = """
             version: 1
             rules:
@@ -198,6 +200,9 @@ import Testing
         let rules = try Configuration(contentsOf: file.path).rules
         let settings = rules.rules(for: request("https://a.example/")).settings
         #expect(settings.requestFields.set[HTTPField.Name("X-Api-Key") ?? .accept] == "s3cret")
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: secret.path)
+        let readable = Self.error(contentsOf: file.path) ?? ""
+        #expect(readable.contains("'key.txt' is accessible to other users (mode 0644)") && !readable.contains("s3cret"))
         #expect(Self.error(contentsOf: folder.path) == "\(folder.path): The file is a folder.")
         #expect(Self.error(contentsOf: folder.path + "/none") == "\(folder.path)/none: The file does not exist.")
         try Data([0x76, 0xFF, 0xFE]).write(to: file)

@@ -272,7 +272,7 @@ import Testing
         try withFolder { folder in
             let file = TokenFile(path: folder + "/a.token")
             try Data((Self.secret + "\r\n").utf8).write(to: URL(fileURLWithPath: file.path))
-            for mode in [0o604, 0o640, 0o602, 0o620, 0o601, 0o777] {
+            for mode in [0o604, 0o644, 0o602, 0o620, 0o601, 0o777] {
                 try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path)
                 let refusal = #expect(throws: InvalidSetting.self) { try file.read(name: "a", scope: .read) }
                 #expect(refusal?.description.contains("run 'chmod 600 \(file.path)'") == true)

@@ -17,6 +17,10 @@ import Testing
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
         try Data(secret.utf8).write(to: folder.appending(path: "secret"))
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o600],
+            ofItemAtPath: folder.appending(path: "secret").path
+        )
         let store = folder.appending(path: "store").path
         let port = try HeldPort()
         defer { withExtendedLifetime(port) {} }

@@ -83,11 +83,13 @@ import Testing
         try await CertificateFolder.with { folder in
             var tls = Configuration.TLS(certificates: [try folder.make("r", "DNS:r.example", rsa: true)])
             try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.file("r.key"))
+            let open = try findings(tls)
+            #expect(open.contains { $0.isError && $0.message.contains("is accessible to other users (mode 0644)") })
+            try close(folder, "r")
             tls.client = .init(roots: folder.file("r.key"))
             let found = try findings(tls, hosts: ["r.example", "s.example", "*.r.example"])
             let expected = [
-                (false, "is an RSA key"), (false, "Every user of this machine can read"),
-                (true, "contains no certificate"),
+                (false, "is an RSA key"), (true, "contains no certificate"),
                 (false, "covers 's.example'"), (false, "covers 'r.example'"),
             ]
             for (isError, message) in expected.dropLast() {

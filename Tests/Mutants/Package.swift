@@ -179,7 +179,7 @@ let package = Package(
         ),
         .target(
             name: "RedisTier",
-            dependencies: ["LibC", "FleetTier", "HTTPCache", nioCore, nioPosix, nioSSL, crypto]
+            dependencies: ["LibC", "LocalFiles", "FleetTier", "HTTPCache", nioCore, nioPosix, nioSSL, crypto]
         ),
         .testTarget(
             name: "RedisTierTests",
@@ -203,9 +203,12 @@ let package = Package(
         ),
         .target(
             name: "HoldfastConfiguration",
-            dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams]
+            dependencies: [
+                "LibC", "LocalFiles", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams,
+            ]
         ),
         .target(name: "LocalSockets", dependencies: ["LibC"]),
+        .target(name: "LocalFiles", dependencies: ["LibC"]),
         .target(
             name: "HoldfastTracing",
             dependencies: [
@@ -222,7 +225,7 @@ let package = Package(
         .target(
             name: "TLSCertificates",
             dependencies: [
-                "LibC", "HoldfastConfiguration", crypto, cryptoExtras, nioCore, nioPosix, nioSSL, logging,
+                "LibC", "LocalFiles", "HoldfastConfiguration", crypto, cryptoExtras, nioCore, nioPosix, nioSSL, logging,
             ]
         ),
         .target(
@@ -250,7 +253,8 @@ let package = Package(
         .target(
             name: "HoldfastControl",
             dependencies: [
-                "LibC", "LocalSockets", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMetrics",
+                "LibC", "LocalSockets", "LocalFiles", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
+                "HoldfastMetrics",
                 httpTypes,
                 nioCore, nioHTTP1, nioPosix, crypto, logging, hummingbird, hummingbirdCore, serviceLifecycle,
             ],
@@ -259,7 +263,7 @@ let package = Package(
         .testTarget(
             name: "HoldfastControlTests",
             dependencies: [
-                "HoldfastControl", "LocalSockets", "HoldfastMetrics", "HTTPCacheSemantics", "HTTPCache",
+                "HoldfastControl", "LocalSockets", "LocalFiles", "HoldfastMetrics", "HTTPCacheSemantics", "HTTPCache",
                 "HTTPCacheOperations", "HoldfastTesting", "TestSupport", httpTypes, nioCore, nioPosix, nioEmbedded,
                 logging, yams,
             ]

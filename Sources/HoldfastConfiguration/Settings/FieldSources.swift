@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import LocalFiles
 
 /// Looks up field values that are not in the rules themselves, in the environment and in files.
 struct FieldSources {
@@ -51,15 +52,17 @@ struct FieldSources {
 
     private func content(of path: String) throws(Refusal) -> String {
         let place = path.hasPrefix("/") ? path : (folder.map { "\($0)/\(path)" } ?? path)
-        switch FileContent.read(place, limit: Self.longest + 2) {
-        case .success(var bytes):
-            if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
-            if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
-            guard let text = String(validating: bytes, as: UTF8.self) else {
-                throw Refusal("The content of the file \(shown(path)) is not UTF-8.")
-            }
-            return text
-        case .failure(let problem): throw Refusal("The file \(shown(path)) \(problem.message)")
+        var bytes: [UInt8]
+        do throws(LocalFile.Refusal) {
+            bytes = try LocalFile.read(place, limit: Self.longest + 2, isSecret: true)
+        } catch {
+            throw Refusal("The file \(shown(path)) \(error.message)")
         }
+        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw Refusal("The content of the file \(shown(path)) is not UTF-8.")
+        }
+        return text
     }
 }

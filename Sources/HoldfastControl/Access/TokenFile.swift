@@ -1,7 +1,8 @@
 package import HTTPCacheSemantics
 import LibC
+import LocalFiles
 
-/// A file that contains a token. Only its owner may have access.
+/// A file that contains a token. `SecretAccess` says who may have access.
 package struct TokenFile: Sendable, Hashable {
     /// The file's path.
     package let path: String
@@ -17,24 +18,12 @@ package struct TokenFile: Sendable, Hashable {
     /// - Throws: `InvalidSetting` if the file cannot be read, if other users have access to it, or
     ///   if it contains no valid token.
     package func read(name: String, scope: ControlScope) throws(InvalidSetting) -> ControlToken {
-        // Without O_NONBLOCK, opening a named pipe would wait for a writer.
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw refusal("cannot be read: \(String(cString: strerror(errno)))") }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw refusal("is not a regular file")
+        var text: [UInt8]
+        do throws(LocalFile.Refusal) {
+            text = try LocalFile.read(path, limit: ControlToken.maximumText + 2, isSecret: true)
+        } catch {
+            throw refusal(error.message)
         }
-        // Check the descriptor, not the path, because the file at the path could be replaced in the
-        // meantime.
-        guard status.st_mode & 0o077 == 0 else {
-            let mode = String(status.st_mode & 0o777, radix: 8)
-            throw refusal("is accessible to other users (mode 0\(mode)): run 'chmod 600 \(path)'")
-        }
-        var bytes = [UInt8](repeating: 0, count: ControlToken.maximumText + 2)
-        let count = readBytes(descriptor, &bytes, bytes.count)
-        guard count >= 0 else { throw refusal("cannot be read: \(String(cString: strerror(errno)))") }
-        var text = bytes[..<count]
         while let last = text.last, last == 0x0A || last == 0x0D { text.removeLast() }
         let place = "The token file '\(path)'"
         return try ControlToken(name: name, scope: scope, text: String(decoding: text, as: UTF8.self), place: place)
@@ -57,22 +46,17 @@ package struct TokenFile: Sendable, Hashable {
         let draft = "\(path).\(getpid())"
         unlink(draft)
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw refusal("cannot be created: \(String(cString: strerror(errno)))") }
+        guard descriptor >= 0 else { throw refusal("cannot be created: \(String(cString: strerror(errno))).") }
         let bytes = Array((text.joined() + "\n").utf8)
         let isWritten = write(descriptor, bytes, bytes.count) == bytes.count && fsync(descriptor) == 0
         let code = errno
         close(descriptor)
         guard isWritten, rename(draft, path) == 0 else {
             unlink(draft)
-            throw refusal("cannot be created: \(String(cString: strerror(isWritten ? errno : code)))")
+            throw refusal("cannot be created: \(String(cString: strerror(isWritten ? errno : code))).")
         }
         return true
     }
 
-    private func refusal(_ why: String) -> InvalidSetting { InvalidSetting("The token file '\(path)' \(why).") }
-}
-
-/// Calls `read(2)`. Inside ``TokenFile``, the name `read` means the type's own method.
-private func readBytes(_ descriptor: CInt, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int {
-    read(descriptor, buffer, count)
+    private func refusal(_ why: String) -> InvalidSetting { InvalidSetting("The token file '\(path)' \(why)") }
 }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Identifies clients by their tokens, and counts wrong tokens per client network.
 package final class TokenVerifier: Sendable {
-    private let tokens: TokenTable
+    private let tokens: Mutex<TokenTable>
     private let tries = Mutex(FailedTries())
     private let now: @Sendable () -> NIODeadline
 
@@ -17,6 +17,11 @@ package final class TokenVerifier: Sendable {
         _ tokens: [ControlToken],
         now: @escaping @Sendable () -> NIODeadline = { .now() }
     ) throws(InvalidSetting) {
+        self.tokens = Mutex(try Self.table(tokens))
+        self.now = now
+    }
+
+    private static func table(_ tokens: [ControlToken]) throws(InvalidSetting) -> TokenTable {
         guard !tokens.isEmpty else {
             throw InvalidSetting("No token is configured. Set 'control.tokens'.")
         }
@@ -26,13 +31,20 @@ package final class TokenVerifier: Sendable {
                 "The tokens '\(twin.name)' and '\(token.name)' of 'control.tokens' are the same. Create another token with 'openssl rand -hex 32'."
             )
         }
-        self.tokens = TokenTable(tokens)
-        self.now = now
+        return TokenTable(tokens)
+    }
+
+    /// Replaces the tokens, after their files changed.
+    ///
+    /// - Throws: `InvalidSetting`, as ``init(_:now:)``. The tokens stay as they were.
+    package func replace(_ tokens: [ControlToken]) throws(InvalidSetting) {
+        let table = try Self.table(tokens)
+        self.tokens.withLock { $0 = table }
     }
 
     /// Creates a verifier that accepts only session tokens.
     init(ofSessions now: @escaping @Sendable () -> NIODeadline = { .now() }) {
-        tokens = TokenTable([])
+        tokens = Mutex(TokenTable([]))
         self.now = now
     }
 
@@ -84,7 +96,9 @@ package final class TokenVerifier: Sendable {
     /// Returns the client whose token a request presents, or `nil` if the token is not valid.
     private func owner(of credentials: [String], or sessions: PageSessions?) -> ControlClient? {
         guard let text = Self.bearer(in: credentials) else { return nil }
-        if let token = tokens.token(presented: text) { return ControlClient(name: token.name, scope: token.scope) }
+        if let token = tokens.withLock({ $0 }).token(presented: text) {
+            return ControlClient(name: token.name, scope: token.scope)
+        }
         return sessions?.client(presenting: text)
     }
 

@@ -112,7 +112,6 @@ private struct Examination {
             let pair = try CertificatePair(files)
             examineTimes(pair, files)
             examineOrder(pair, files)
-            examineRights(pair, files)
         } catch {
             add(true, nil, "\(error)")
         }
@@ -131,7 +130,6 @@ private struct Examination {
                 "'\(files.key)' is an RSA key. Signing a handshake takes 0.6 ms (2048 bits) to 4 ms (4096 bits) of CPU time, compared with 0.02 ms for ECDSA (P-256). Prefer ECDSA."
             )
         }
-        examineRights(pair, files)
     }
 
     private mutating func examineTimes(_ pair: CertificatePair, _ files: Configuration.TLS.Certificate) {
@@ -142,16 +140,6 @@ private struct Examination {
         }
         if Int64(pair.chain[0].notValidBefore) > now {
             add(true, pair.name, "'\(files.chain)' is not valid yet. Check this machine's clock.")
-        }
-    }
-
-    private mutating func examineRights(_ pair: CertificatePair, _ files: Configuration.TLS.Certificate) {
-        if let key = try? CertificateFile(files.key), key.isReadableByOthers {
-            add(
-                false,
-                pair.name,
-                "Every user of this machine can read '\(files.key)'. Restrict it (chmod o-r)."
-            )
         }
     }
 

@@ -64,7 +64,7 @@ final class OriginSecurity: Sendable {
         }
         if let certificate = settings.certificate, let key = settings.key {
             files.pair = try CertificatePair(.init(name: url, chain: certificate, key: key))
-            files.bytes += [try CertificateFile(certificate).bytes, try CertificateFile(key).bytes]
+            files.bytes += [try CertificateFile(certificate).bytes, try CertificateFile(key, isKey: true).bytes]
         }
         return files
     }

@@ -45,6 +45,9 @@ package struct RedisTLS: Sendable {
         self.serverName = serverName
     }
 
+    /// The maximum size of a key's file, in bytes.
+    private static let longestKey = 1 << 20
+
     /// Loads PEM files. This call blocks.
     ///
     /// - Parameters:
@@ -52,7 +55,7 @@ package struct RedisTLS: Sendable {
     ///   - certificateFile: the client's certificate chain, for a server that requires a client
     ///     certificate.
     ///   - keyFile: the private key of the client's certificate.
-    /// - Throws: an NIOSSL error.
+    /// - Throws: an NIOSSL error; `LocalFile.Refusal` for the key.
     package init(
         trustRootsFile: String?,
         certificateFile: String? = nil,
@@ -66,7 +69,10 @@ package struct RedisTLS: Sendable {
             configuration.certificateChain = try NIOSSLCertificate.fromPEMFile(certificateFile)
                 .map { .certificate($0) }
         }
-        if let keyFile { configuration.privateKey = .privateKey(try NIOSSLPrivateKey(file: keyFile, format: .pem)) }
+        if let keyFile {
+            let bytes = try LocalFile.read(keyFile, limit: Self.longestKey, isSecret: true)
+            configuration.privateKey = .privateKey(try NIOSSLPrivateKey(bytes: bytes, format: .pem))
+        }
         self.init(context: try NIOSSLContext(configuration: configuration), serverName: serverName)
     }
 

@@ -23,6 +23,7 @@ extension GatewayProcess {
         _ named: NamedSettings,
         _ operations: any CacheOperations,
         _ store: CacheManager,
+        _ tokens: TokenVerifier?,
         _ purging: ControlledPurging,
         _ metrics: MetricsRegistry,
         on group: any EventLoopGroup,
@@ -34,7 +35,6 @@ extension GatewayProcess {
         case .standard: socket = ControlSocket(store: store.folder, environment: ProcessInfo.processInfo.environment)
         case .socket(let path): socket = ControlSocket(path: absolute(path))
         }
-        let tokens = try readTokens(settings, store: store.folder)
         let network = try tokens.flatMap { try makeNetwork(settings, $0, logger) }
         try await network?.check(on: group)
         let metricsAddress = try settings.file.metrics.listen.map { text in
@@ -84,18 +84,22 @@ extension GatewayProcess {
 
     /// Reads the tokens from the configured files or from the store's folder. Returns `nil` if no
     /// operation needs a token.
-    private static func readTokens(_ settings: ServeSettings, store: String) throws -> TokenVerifier? {
-        guard settings.needsTokens else { return nil }
-        var tokens = try settings.file.controlTokens.map { token in
-            try TokenFile(path: absolute(token.file)).read(name: token.name, scope: ControlScope(token.scope))
+    static func readTokens(_ settings: ServeSettings, store: String, _ logger: Logger) throws -> TokenWatch? {
+        guard settings.control != .nowhere, settings.needsTokens else { return nil }
+        var files = settings.file.controlTokens.map { token in
+            (file: TokenFile(path: absolute(token.file)), name: token.name, scope: ControlScope(token.scope))
         }
-        if tokens.isEmpty {
+        if files.isEmpty {
             let file = TokenFile(path: store + "/" + TokenFile.standardName)
             _ = try file.makeIfMissing()
-            tokens = [try file.read(name: "standard", scope: .operate)]
+            files = [(file, "standard", .operate)]
             StandardStream.error.line("holdfast control token in \(file.path)")
         }
-        return try TokenVerifier(tokens)
+        return try TokenWatch(logger: logger) { [files] () throws(InvalidSetting) in
+            var tokens: [ControlToken] = []
+            for (file, name, scope) in files { tokens.append(try file.read(name: name, scope: scope)) }
+            return tokens
+        }
     }
 
     /// Creates the control plane's port, if the file sets one.

@@ -54,6 +54,7 @@ extension GatewayProcess {
         accessLog.reopen()
         server.reloadCertificates()
         transport.reloadCertificates()
+        tokens?.reload()
         _ = await configuration.reload(by: "SIGHUP")
         supervision.manager.notify(.ready)
     }

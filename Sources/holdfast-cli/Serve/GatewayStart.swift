@@ -58,11 +58,13 @@ struct GatewayStart: Sendable {
         let purging = ControlledPurging()
         var process = try await connect(store, member, purging)
         do {
+            process.tokens = try GatewayProcess.readTokens(settings, store: store.folder, logger)
             process.control = try await GatewayProcess.makeControl(
                 settings,
                 named,
                 process.operations,
                 store,
+                process.tokens?.verifier,
                 purging,
                 metrics,
                 on: group,

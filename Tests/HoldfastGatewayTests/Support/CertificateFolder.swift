@@ -28,7 +28,11 @@ struct CertificateFolder: Sendable {
 
     func file(_ name: String) -> String { path + "/" + name }
 
-    func write(_ text: String, to name: String) throws { try Data(text.utf8).write(to: URL(filePath: file(name))) }
+    /// Writes a file. Only its owner can read a key.
+    func write(_ text: String, to name: String) throws {
+        try Data(text.utf8).write(to: URL(filePath: file(name)))
+        if name.hasSuffix(".key") { chmod(file(name), 0o600) }
+    }
 
     func text(_ name: String) throws -> String { try String(contentsOfFile: file(name), encoding: .utf8) }
 

@@ -1,0 +1,146 @@
+import Foundation
+import HTTPCacheSemantics
+import LocalFiles
+import Logging
+import Synchronization
+import Testing
+
+@testable import HoldfastControl
+
+/// Who may have access to files with secrets, and how a token is replaced.
+@Suite(.timeLimit(.minutes(20))) struct SecretFileTests {
+    private static let reader = SecretAccess.Reader(user: 1000, groups: [1000, 2000])
+
+    /// Mutants: others may read; any group may read; any user may own.
+    @Test(arguments: [
+        // Kubernetes: a mounted Secret of a pod with 'fsGroup: 2000'.
+        (0o440, 0, 2000, true), (0o400, 0, 0, true), (0o640, 0, 1000, true), (0o600, 1000, 1000, true),
+        (0o400, 1000, 7, true), (0o440, 1000, 2000, true),
+        (0o444, 0, 2000, false), (0o644, 1000, 1000, false), (0o604, 1000, 1000, false), (0o441, 0, 2000, false),
+        (0o460, 0, 2000, false), (0o620, 1000, 1000, false), (0o450, 0, 2000, false),
+        // The group of others, and a file that another user can change.
+        (0o440, 0, 0, false), (0o640, 1000, 7, false), (0o600, 7, 1000, false), (0o440, 7, 2000, false),
+    ])
+    func oneOwnerAndOneGroupMayRead(_ mode: Int, _ owner: Int, _ group: Int, _ isAllowed: Bool) {
+        let access = SecretAccess(mode: mode_t(mode), owner: uid_t(owner), group: gid_t(group))
+        let fault = access.fault(of: "/run/secret", for: Self.reader)
+        #expect((fault == nil) == isAllowed, "\(fault ?? "")")
+        // Root checks a file for another user, but never one that all users can read.
+        let isOpen = mode & 0o037 != 0
+        #expect((access.fault(of: "/run/secret", for: .init(user: 0, groups: [0])) == nil) == !isOpen)
+    }
+
+    @Test func filesAreReadUpToALimitAndOnlyIfRegular() throws {
+        try Volume.with { volume in
+            try volume.publish("0123456789", as: "one")
+            #expect(try LocalFile.read(volume.file, limit: 10, isSecret: true) == Array("0123456789".utf8))
+            let large = #expect(throws: LocalFile.Refusal.self) { try LocalFile.read(volume.file, limit: 9) }
+            #expect(large?.message == "is too large. The limit is 9 bytes.")
+            #expect(throws: LocalFile.Refusal.self) { try LocalFile.read(volume.folder, limit: 9) }
+            #expect(throws: LocalFile.Refusal.self) { try LocalFile.read(volume.folder + "/none", limit: 9) }
+        }
+    }
+
+    /// Mutant: the mode of the link is checked.
+    @Test func secretIsReadThroughTheLinksOfAVolume() throws {
+        try Volume.with { volume in
+            try volume.publish(Self.token("a"), as: "one")
+            let file = TokenFile(path: volume.file)
+            #expect(try TokenTable([file.read(name: "a", scope: .read)]).token(presented: Self.token("a")) != nil)
+            try volume.publish(Self.token("a"), as: "two", mode: 0o444)
+            #expect(throws: InvalidSetting.self) { try file.read(name: "a", scope: .read) }
+        }
+    }
+
+    private static func token(_ digit: Character) -> String { String(repeating: digit, count: 64) }
+
+    /// Mutants: a file that cannot be used ends the access; the old token stays valid.
+    @Test func tokenIsReplacedWhileClientsUseIt() async throws {
+        try await Volume.with { volume in
+            try volume.publish(Self.token("a"), as: "one")
+            let (file, log) = (TokenFile(path: volume.file), Lines())
+            let watch = try TokenWatch(logger: log.logger) { () throws(InvalidSetting) in
+                [try file.read(name: "deploy", scope: .purge)]
+            }
+            @Sendable func knows(_ digit: Character) -> Bool {
+                watch.verifier.purger(presenting: ["Bearer " + Self.token(digit)], from: "192.0.2.1") == "deploy"
+            }
+            watch.reload()
+            #expect(knows("a") && log.lines.isEmpty)
+            // A file that others can read changes nothing, and is logged once.
+            try volume.publish(Self.token("b"), as: "two", mode: 0o444)
+            for _ in 0..<3 { watch.reload() }
+            #expect(knows("a") && !knows("b"))
+            #expect(log.lines.count == 1 && log.lines.first?.contains("mode 0444") == true, "\(log.lines)")
+            // Thirty clients always have one valid token while the files are reread.
+            try volume.publish(Self.token("c"), as: "three")
+            await withTaskGroup(of: Bool.self) { clients in
+                for _ in 0..<30 { clients.addTask { knows("a") || knows("c") } }
+                clients.addTask {
+                    watch.reload()
+                    return knows("c")
+                }
+                for await isKnown in clients { #expect(isKnown) }
+            }
+            #expect(knows("c") && !knows("a"))
+            #expect(log.lines.count == 2 && !log.lines.joined().contains(Self.token("c")))
+        }
+    }
+}
+
+/// A folder as Kubernetes mounts a Secret: the file is a link through `..data`, which is replaced
+/// by a rename.
+private struct Volume: Sendable {
+    let folder: String
+    var file: String { folder + "/token" }
+
+    static func with<Value>(_ body: (Volume) throws -> Value) throws -> Value {
+        let volume = try Volume()
+        defer { try? FileManager.default.removeItem(atPath: volume.folder) }
+        return try body(volume)
+    }
+
+    static func with<Value>(_ body: (Volume) async throws -> Value) async throws -> Value {
+        let volume = try Volume()
+        defer { try? FileManager.default.removeItem(atPath: volume.folder) }
+        return try await body(volume)
+    }
+
+    private init() throws {
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("volume-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(atPath: file, withDestinationPath: "..data/token")
+    }
+
+    func publish(_ text: String, as name: String, mode: Int = 0o440) throws {
+        let version = folder + "/.." + name
+        try FileManager.default.createDirectory(atPath: version, withIntermediateDirectories: false)
+        try Data(text.utf8).write(to: URL(fileURLWithPath: version + "/token"))
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: version + "/token")
+        try FileManager.default.createSymbolicLink(atPath: folder + "/..new", withDestinationPath: ".." + name)
+        #expect(rename(folder + "/..new", folder + "/..data") == 0)
+    }
+}
+
+/// The lines of a log.
+private final class Lines: Sendable {
+    private let recorded = Mutex<[String]>([])
+
+    var lines: [String] { recorded.withLock { $0 } }
+    var logger: Logger { Logger(label: "test") { _ in Handler(lines: self) } }
+
+    private struct Handler: LogHandler {
+        let lines: Lines
+        var metadata = Logger.Metadata()
+        var logLevel = Logger.Level.trace
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            lines.recorded.withLock { $0.append("\(event.message) \(event.metadata ?? [:])") }
+        }
+    }
+}
