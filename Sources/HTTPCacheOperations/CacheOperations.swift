@@ -174,6 +174,9 @@ package struct EngineOperations: CacheOperations {
     /// The servers of these origins.
     package var originServers: [String: [OriginCondition.Server]] { settings.originServers }
 
+    /// Returns the origin's URL for a URL that clients request.
+    package func originURL(of url: TargetURI) -> TargetURI? { settings.originURL(of: url) }
+
     /// The rules of the configuration in force.
     package var ruleUses: [RuleUse] { settings.ruleUses }
 

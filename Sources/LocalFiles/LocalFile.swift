@@ -1,4 +1,4 @@
-package import LibC
+import LibC
 
 /// Reads whole files of a limited size.
 package enum LocalFile {

@@ -233,7 +233,13 @@ struct ConfigurationFileTests {
     @Test func checkNamesDirectivesThatNoRuleLifts() async throws {
         func offline(_ rules: String) async throws -> String {
             var line = ""
-            let text = "version: 1\nroutes: [{name: api, origin: \"https://api.example.com/v1\"}]\n" + rules
+            let text = """
+                version: 1
+                routes:
+                  - {name: other, host: other.local, origin: "https://other.example"}
+                  - {name: api, origin: "https://api.example.com/v1"}
+
+                """ + rules
             try await withFile(text) { file, _ in
                 let outcome = try await Self.holdfast.run("check", "--config", file)
                 #expect(outcome.status == 0, "\(outcome.error)")

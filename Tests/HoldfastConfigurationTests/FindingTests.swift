@@ -56,6 +56,10 @@ import Testing
             "f:3: route 1: upgrades: 'web socket' is not a protocol name. A name has 1 to 64 ASCII letters, digits, and characters such as '-', '.' and '/'."
         ),
         (
+            "version: 1\nroutes:\n  - {origin: \"https://a\", upgrades: [websockets]}",
+            "f:3: route 1: upgrades: 'websockets' is not a known protocol, so no client could use it. Known are 'websocket', 'tcp', 'spdy/3.1'."
+        ),
+        (
             "version: 1\nroutes:\n  - {origin: \"https://a\", upgrades: []}",
             "f:3: route 1: upgrades: The list is empty. Add protocols such as 'websocket', or remove the setting."
         ),

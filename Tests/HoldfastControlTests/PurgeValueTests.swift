@@ -1,3 +1,4 @@
+import Foundation
 import HTTPCache
 import HTTPCacheOperations
 import HTTPCacheSemantics
@@ -19,6 +20,38 @@ import Testing
         #expect(rate.take(at: instant(0)) == 1)
         for _ in 0..<500 { #expect(rate.take(at: instant(1_000_000)) == nil) }
         #expect(rate.take(at: instant(1_000_000)) != nil)
+    }
+
+    /// Mutant: the text that clients send is looked up instead.
+    @Test func clientsURLsAreResolvedBesideTheOrigins() throws {
+        var select = PurgeRequest.Selection()
+        (select.urls, select.prefixes) = (["http://gw/a?b=1", "https://o.example/c"], ["http://gw/d/"])
+        let purge = PurgeRequest(select).resolved { url in
+            url.host == "gw" ? try? TargetURI("https://o.example/v1\(url.requestTarget)") : nil
+        }
+        func target(_ text: String) throws -> InvalidationScope { .target(try TargetURI(text)) }
+        let scopes = try purge.scopes()
+        #expect(
+            try Set(scopes) == [
+                target("http://gw/a?b=1"), target("https://o.example/c"), target("https://o.example/v1/a?b=1"),
+                .prefix(TargetPrefix(TargetURI("http://gw/d/"))),
+                .prefix(TargetPrefix(TargetURI("https://o.example/v1/d/"))),
+            ]
+        )
+        // The gateway resolves it by its own routes.
+        let json = String(decoding: try JSONEncoder().encode(purge), as: UTF8.self)
+        #expect(!json.contains("o.example/v1") && json.contains("gw"))
+    }
+
+    @Test(
+        arguments: [
+            ("/item/.*", "/item/"), ("https://a.example/item*", "https://a.example/item"), ("/a/(.*)$", "/a/"),
+            ("/**/b", "/"), ("/item/.*?x=1", "/item/"), ("/a", nil), ("/search?q=.*", nil), ("/a*b", nil),
+            ("/a.b", nil),
+        ] as [(String, String?)]
+    )
+    func patternsAreRecognized(_ url: String, _ prefix: String?) {
+        #expect(PurgePattern.prefix(of: url) == prefix)
     }
 
     private func name(_ action: IdempotencyTable<Int>.Action) -> String {

@@ -46,6 +46,20 @@ struct PurgeMethodTests {
         }
     }
 
+    /// Other caches purge by patterns; here they would purge nothing.
+    @Test func patternIsRefusedWithThePrefixToPurge() async throws {
+        try await withGateway { gateway, origin, purger in
+            for target in ["/item/.*", "/item/*", "/item/(.*)$"] {
+                let response = try await gateway.send(purge(target, Self.right))
+                #expect(
+                    response.status == 400 && response.text.contains("'holdfast purge --prefix \(origin.url)/item/'")
+                )
+            }
+            #expect(purger.purges.isEmpty)
+            #expect(try await gateway.send(purge("/item?q=.*", Self.right)).status == 200)
+        }
+    }
+
     private func purge(_ target: String = "/a", _ fields: String = "", method: String = "PURGE") -> String {
         "\(method) \(target) HTTP/1.1\r\nHost: gateway.example\r\n\(fields)\r\n"
     }

@@ -10,6 +10,13 @@ extension GatewayRoutes {
         package var route: GatewayRoute?
     }
 
+    /// Returns the origin's URL for a URL that clients request; `nil` if no route leads there, or
+    /// if the URL is already an origin's.
+    package func originURL(of url: TargetURI) -> TargetURI? {
+        guard let mapping = mapping(of: url), mapping.route != nil else { return nil }
+        return mapping.target
+    }
+
     /// Maps a URL to its target at an origin, for tools. The URL may name an origin, or be one that
     /// a client would request from the gateway.
     ///

@@ -18,6 +18,12 @@ package protocol ConfigurationOperations: Sendable {
     /// The servers of these origins, if the configuration specifies more than the origin's URL.
     var originServers: [String: [OriginCondition.Server]] { get }
 
+    /// Returns the origin's URL for a URL that clients request, such as `https://a.example/v1/feed`
+    /// for `http://gateway/feed`.
+    ///
+    /// - Returns: `nil` if no route leads there, or if the URL is already an origin's.
+    func originURL(of url: TargetURI) -> TargetURI?
+
     /// The routes that have their own mode, in order.
     var routeModes: [RouteMode] { get }
 
@@ -42,6 +48,9 @@ package protocol ConfigurationOperations: Sendable {
 extension ConfigurationOperations {
     /// No rules.
     package var ruleUses: [RuleUse] { [] }
+
+    /// No routes.
+    package func originURL(of url: TargetURI) -> TargetURI? { nil }
 
     /// No servers.
     package var originServers: [String: [OriginCondition.Server]] { [:] }

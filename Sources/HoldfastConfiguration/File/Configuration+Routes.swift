@@ -210,6 +210,8 @@ extension Readers {
         guard items.count <= Configuration.Route.upgradeLimit else {
             throw Refusal("There are \(items.count) protocols. The limit is \(Configuration.Route.upgradeLimit).")
         }
+        // 'tcp' and 'spdy/3.1' are those of containers: attach, exec, port forwarding.
+        let known = ["websocket", "tcp", "spdy/3.1"]
         var result: [String] = []
         for item in items {
             let name = try item.text("a protocol such as 'websocket'").lowercased()
@@ -225,6 +227,12 @@ extension Readers {
             guard !["h2", "h2c", "h3", "http", "tls"].contains(kind) else {
                 throw Refusal(
                     "\(item.shown) would carry requests past the gateway. Use a protocol such as 'websocket'.",
+                    line: item.line
+                )
+            }
+            guard known.contains(name) else {
+                throw Refusal(
+                    "\(item.shown) is not a known protocol, so no client could use it. Known are \(known.map { "'\($0)'" }.joined(separator: ", ")).",
                     line: item.line
                 )
             }

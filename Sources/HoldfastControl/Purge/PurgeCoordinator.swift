@@ -14,6 +14,7 @@ actor PurgeCoordinator {
     let refreshes: (any RefreshOperations)?
     private let clock: any WallClock
     private let logger: Logger
+    private let originURL: @Sendable (TargetURI) -> TargetURI?
     private let purges = Limiter(permits: 1, waitingLimit: waitingLimit)
     private let counts = Limiter(permits: 2, waitingLimit: waitingLimit)
     private var rate = PurgeRate()
@@ -39,14 +40,19 @@ actor PurgeCoordinator {
 
     /// Creates a coordinator with an empty history.
     ///
-    /// - Parameter sequence: the sequence number of the last invalidation so far.
+    /// - Parameters:
+    ///   - sequence: the sequence number of the last invalidation so far.
+    ///   - originURL: returns the origin's URL for a URL that clients request; `nil` for other
+    ///     URLs.
     init(
         _ operations: any StoreOperations,
         refreshes: (any RefreshOperations)? = nil,
         since sequence: Int64,
         clock: any WallClock,
-        logger: Logger
+        logger: Logger,
+        originURL: @escaping @Sendable (TargetURI) -> TargetURI? = { _ in nil }
     ) {
+        self.originURL = originURL
         self.operations = operations
         self.refreshes = refreshes
         self.clock = clock
@@ -79,6 +85,7 @@ actor PurgeCoordinator {
         key: IdempotencyKey? = nil,
         by client: String
     ) async throws -> PurgeResult {
+        let purge = purge.resolved(originURL)
         // Reject an invalid purge before it takes a permit. A purge may have 1,000 selectors, so
         // check it outside the actor.
         do {

@@ -1,6 +1,6 @@
 package import HTTPCache
 package import HTTPCacheOperations
-import HTTPCacheSemantics
+package import HTTPCacheSemantics
 
 /// A purge: a selection of responses, and the action on them.
 package struct PurgeRequest: Sendable, Hashable, Encodable {
@@ -50,6 +50,24 @@ package struct PurgeRequest: Sendable, Hashable, Encodable {
     /// The time limit for reaching the level, such as `5s` or `500ms`; `nil` uses
     /// ``PurgeWait/limit(for:)``.
     package var within: String?
+    /// The origin's URLs and prefixes for those in ``select`` that clients request from a gateway.
+    /// See ``resolved(_:)``. They are not part of the JSON.
+    private var atOrigins = Selection()
+
+    private enum CodingKeys: String, CodingKey { case select, action, dryRun, reason, refresh, wait, within }
+
+    /// Returns the purge, which now also selects the origin's URL for each client's URL and prefix.
+    ///
+    /// - Parameter originURL: returns the origin's URL for a client's; `nil` for other URLs.
+    package func resolved(_ originURL: (TargetURI) -> TargetURI?) -> PurgeRequest {
+        func resolve(_ texts: [String]) -> [String] {
+            texts.compactMap { text in (try? TargetURI(text)).flatMap(originURL)?.description }
+        }
+        var purge = self
+        purge.atOrigins.urls = resolve(select.urls)
+        purge.atOrigins.prefixes = resolve(select.prefixes)
+        return purge
+    }
 
     /// The maximum number of selectors in a purge.
     package static let maximumSelectors = 1000
@@ -126,11 +144,17 @@ package struct PurgeRequest: Sendable, Hashable, Encodable {
         if select.all { return [.all] }
         var scopes: [InvalidationScope] = []
         for (index, url) in select.urls.enumerated() {
+            try Self.checkPattern("urls", index, url)
             scopes += try Self.checked("urls", index, url) { try TargetURI.readings(of: $0) }.map { .target($0) }
         }
+        for url in atOrigins.urls { scopes += try TargetURI.readings(of: url).map { .target($0) } }
         for (index, prefix) in select.prefixes.enumerated() {
+            try Self.checkPattern("prefixes", index, prefix)
             scopes += try Self.checked("prefixes", index, prefix) { try TargetURI.readings(of: $0) }
                 .map { .prefix(TargetPrefix($0)) }
+        }
+        for prefix in atOrigins.prefixes {
+            scopes += try TargetURI.readings(of: prefix).map { .prefix(TargetPrefix($0)) }
         }
         for (index, host) in select.hosts.enumerated() {
             scopes.append(.host(try Self.checked("hosts", index, host) { try TargetHost($0) }))
@@ -168,6 +192,17 @@ package struct PurgeRequest: Sendable, Hashable, Encodable {
                 limit: Self.maximumSelectors
             )
         }
+    }
+
+    private static func checkPattern(_ name: String, _ index: Int, _ text: String) throws {
+        guard let prefix = PurgePattern.prefix(of: text) else { return }
+        throw ControlProblem(
+            .invalidRequest,
+            "'select.\(name)[\(index)]' is a pattern, and a purge takes URLs and prefixes. For all URLs that begin with "
+                + "'\(Redaction.uriText(prefix, limit: 200))', write that prefix, without a star.",
+            field: "select.\(name)[\(index)]",
+            value: Redaction.uriText(text, limit: 200)
+        )
     }
 
     private static func checkTag(_ tag: String, _ index: Int) throws {

@@ -119,7 +119,14 @@ package final class ControlServer: Service {
         metrics.add(OperationsMetrics(operations, build, watch, clock: clock))
         metrics.add(streams)
         sessions = PageSessions(clock: clock)
-        coordinator = PurgeCoordinator(operations, refreshes: operations, since: sequence, clock: clock, logger: logger)
+        coordinator = PurgeCoordinator(
+            operations,
+            refreshes: operations,
+            since: sequence,
+            clock: clock,
+            logger: logger,
+            originURL: { operations.originURL(of: $0) }
+        )
         metrics.add(PurgeMetrics(coordinator: coordinator))
         responder = ControlResponder(
             operations: operations,

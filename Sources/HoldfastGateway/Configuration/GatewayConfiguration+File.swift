@@ -28,12 +28,15 @@ extension GatewayConfiguration {
     /// - Parameters:
     ///   - routes: routes that replace the file's.
     ///   - listeners: listeners that replace the file's, unless the array is empty.
-    /// - Throws: `ConfigurationError`
+    /// - Throws: `ConfigurationError`, also for a rule about a host to which no route of the file
+    ///   leads.
     public init(
         _ configuration: HoldfastConfiguration.Configuration,
         routes: GatewayRoutes? = nil,
         listeners: [GatewayListener]
     ) throws {
+        let unrouted = routes == nil ? configuration.unroutedRules : []
+        guard unrouted.isEmpty else { throw ConfigurationError(unrouted) }
         let routes = try routes ?? GatewayRoutes(configuration.routes, file: configuration.file)
         self.init(routes: routes)
         let wanted = listeners.isEmpty ? try [GatewayListener](configuration) : listeners

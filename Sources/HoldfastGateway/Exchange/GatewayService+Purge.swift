@@ -1,5 +1,6 @@
 import GatewayRouting
 import HTTPCache
+import HTTPCacheOperations
 import HTTPCacheSemantics
 import HTTPTypes
 import HTTPWire
@@ -60,6 +61,14 @@ extension GatewayService {
             throw Rejection(problem: .invalidPurge("No response can be stored under this URL."))
         }
         try refuseMisdirected(target, request, routes, choice)
+        if let prefix = PurgePattern.prefix(of: target.description) {
+            throw Rejection(
+                problem: .invalidPurge(
+                    "This is a pattern, and PURGE takes one URL. For all URLs that begin with it, run "
+                        + "'holdfast purge --prefix \(Redaction.uriText(prefix))'."
+                )
+            )
+        }
         // Rules may remove parameters from keys.
         purge.urls = engine.keyedTargets(of: target).map(\.description)
         return purge

@@ -49,6 +49,8 @@ struct GatewayLocation: ParsableArguments {
         var folder: String
         /// The settings; `nil` if no file names the store.
         var settings: CacheManager.Configuration?
+        /// The routes of that file; `nil` if there are none.
+        var routes: GatewayRoutes?
     }
 
     /// Returns the store that the options select.
@@ -80,7 +82,11 @@ struct GatewayLocation: ParsableArguments {
         guard let folder = configuration.storeFolder else {
             throw CommandFailure("'\(path)' sets no store. Set 'store.path' in the file, or use '--store'.")
         }
-        return NamedStore(folder: folder, settings: CacheManager.Configuration(configuration.store))
+        return NamedStore(
+            folder: folder,
+            settings: CacheManager.Configuration(configuration.store),
+            routes: try? GatewayRoutes(configuration.routes, file: path)
+        )
     }
 
     /// Returns a client for the control plane of the running gateway.

@@ -35,7 +35,7 @@ struct PinChange {
         let matched = result.matched
         let number = "\(result.changed) of \(matched.exact ? "" : "about ")\(matched.responses)"
         let count = result.pins.entries
-        let pins = "\(count) \(count == 1 ? "entry" : "entries"), \(result.pins.bytes) bytes"
+        let pins = "\(count) \(count == 1 ? "entry" : "entries"), \(ByteSize.text(result.pins.bytes))"
         return "\(verb.prefix(1).uppercased())\(verb.dropFirst()) \(number) selected responses. Pinned now: \(pins)."
     }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandLineSupport
 import HTTPCacheOperations
 import Holdfast
 import HoldfastControl
@@ -55,7 +56,9 @@ struct Status: AsyncParsableCommand {
         if report.staleness.until != nil { lines.append("  staleness      \(Staleness.text(report.staleness))") }
         if let store = report.store {
             let kinds = "\(store.responses) responses, \(store.pinned) pinned, \(store.damaged) damaged"
-            lines.append("  store          \(store.usedBytes) of \(store.budget) bytes; \(kinds)")
+            lines.append(
+                "  store          \(ByteSize.text(store.usedBytes)) of \(ByteSize.text(store.budget)); \(kinds)"
+            )
         }
         lines.append("  invalidation   \(report.invalidationSequence)")
         lines += Self.fleet(report.fleet)

@@ -10,8 +10,8 @@ struct Purge: AsyncParsableCommand {
         abstract: "Purges stored responses.",
         discussion: """
             Expires the selected responses: each is validated with its origin before its next use, and may still be served while the origin is unreachable, unless a directive forbids it. \
-            With '--remove', the responses are deleted, including offline copies; on a terminal, the command asks first. All variants and partitions of a URL are purged. URLs, prefixes and hosts are the origin's, \
-            as 'cache-dump list' shows them. A prefix covers the URLs of one origin that begin with it, byte by byte: end it with '/' to match whole path segments.
+            With '--remove', the responses are deleted, including offline copies; on a terminal, the command asks first. All variants and partitions of a URL are purged. URLs and prefixes are the origin's, \
+            as 'cache-dump list' shows them, or those that clients request from the gateway; hosts are the origin's. A prefix covers the URLs of one origin that begin with it, byte by byte: end it with '/' to match whole path segments.
 
             When the command ends, the purge applies to the next request. It survives a crash, unless the disk is full or read-only. A response that was being fetched during the purge is not stored. \
             If a gateway has the store open, the command uses the gateway's control socket; otherwise it purges the store itself.
@@ -129,6 +129,8 @@ struct Purge: AsyncParsableCommand {
             return try await ControlClient(socket: ControlSocket(path: socket)).purge(purge)
         }
         let store = try location.namedStore()
+        // A running gateway resolves clients' URLs by its own routes.
+        let purge = purge.resolved { store.routes?.originURL(of: $0) }
         return try await PurgedStore(folder: store.folder, configuration: store.settings ?? PurgedStore.unknown)
             .purge(purge)
     }
@@ -156,7 +158,8 @@ struct Purge: AsyncParsableCommand {
         let number = "\(matched.exact ? "" : "about ")\(matched.responses) response\(matched.responses == 1 ? "" : "s")"
         let only = matched.onlyWhileFresh ?? 0
         let lost = only > 0 ? ", \(only) of them usable only while fresh" : ""
-        return "\(number), \(matched.bytes) bytes, \(matched.onlyOfflineCopies) of them only offline copies\(lost)"
+        return
+            "\(number), \(ByteSize.text(matched.bytes)), \(matched.onlyOfflineCopies) of them only offline copies\(lost)"
     }
 
     /// Returns the result as one human-readable line.

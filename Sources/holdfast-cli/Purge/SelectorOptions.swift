@@ -4,7 +4,12 @@ import HoldfastControl
 
 /// The options that select stored responses, for purges and pins.
 struct SelectorOptions: ParsableArguments {
-    @Argument(help: ArgumentHelp("Absolute http or https URLs, as the origin has them.", valueName: "url"))
+    @Argument(
+        help: ArgumentHelp(
+            "Absolute http or https URLs, as the origin has them or as clients request them.",
+            valueName: "url"
+        )
+    )
     var urls: [String] = []
 
     @Option(name: .customLong("tag"), help: ArgumentHelp("Tag. Repeatable.", valueName: "name"))

@@ -125,7 +125,7 @@ extension GatewayProcess {
 }
 
 extension ControlScope {
-    fileprivate init(_ scope: Configuration.Scope) {
+    init(_ scope: Configuration.Scope) {
         switch scope {
         case .read: self = .read
         case .purge: self = .purge

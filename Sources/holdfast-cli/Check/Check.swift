@@ -10,19 +10,21 @@ struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Checks a configuration file and shows its effective settings.",
         discussion: """
-            Reads the configuration file and every file that it names: the certificates of 'listen[].tls' (order of the chain, matching key, expiry, names of the routes' hosts), those \
-            of 'origins', and the secrets of 'fleet'. Sends nothing over the network.
+            Reads the configuration file and everything that 'holdfast serve' needs: the certificates of 'listen[].tls' (order of the chain, matching key, expiry, names of the routes' hosts), those \
+            of 'origins', the secrets of 'fleet', the token files, the store's folder and budget, the folder of the access log, and the ports. Run it as the gateway's user. It changes nothing and sends \
+            nothing over the network.
 
-            An invalid file prints one line per finding to standard error. A valid file prints the effective value of each setting, defaults included, and the responses that its \
-            routes cannot serve offline because of a directive that no rule overrides: must-revalidate, proxy-revalidate, no-cache or s-maxage. With '--store', the command also counts \
+            An invalid file prints one line per finding to standard error. A valid file prints the effective value of each setting, defaults included, the responses that its \
+            routes cannot serve offline because of a directive that no rule overrides (must-revalidate, proxy-revalidate, no-cache or s-maxage), and a summary. With '--store', the command also counts \
             the stored responses; the store is opened read-only.
 
-            A line that begins with 'warning:' does not change the exit status. Examples of warnings: a certificate that expires within 14 days, a key that all users may read, an origin \
-            whose certificate is not verified, and a rule that overrides a directive that allows responses to requests with credentials to be shared.
+            A line that begins with 'warning:' does not change the exit status. Examples of warnings: a certificate that expires within 14 days, an origin \
+            whose certificate is not verified, a 'store.largest' that exceeds what the store can keep, a port that another process uses, and a rule that overrides a directive that allows responses to requests \
+            with credentials to be shared.
 
-            JSON: one object, with the keys valid and findings; for a valid file also settings and offline, and warnings if there are any.
+            JSON: one object, with the keys valid and findings; for a valid file also summary, settings and offline, and warnings if there are any.
 
-            The exit status is 0 if the file is valid, 1 if it is invalid or the store cannot be read, 64 if the command line is invalid.
+            The exit status is 0 if the file is valid and a gateway could start with it, 1 if not or if the store cannot be read, 64 if the command line is invalid.
 
             Examples:
               holdfast check --config holdfast.yaml
@@ -54,6 +56,7 @@ struct Check: AsyncParsableCommand {
         var valid: Bool
         var findings: [ConfigurationError.Finding]
         var warnings: [ConfigurationError.Finding]?
+        var summary: String?
         var settings: EffectiveConfiguration?
         var offline: OfflineResponses?
     }
@@ -76,6 +79,7 @@ struct Check: AsyncParsableCommand {
             if let offline = report.offline, !offline.lines.isEmpty {
                 try write("\n" + offline.lines.joined(separator: "\n"))
             }
+            if let summary = report.summary { try write("\n" + summary) }
         case .json: try write(report)
         }
     }
@@ -89,6 +93,11 @@ struct Check: AsyncParsableCommand {
         warnings += try examineOrigins(configuration)
         warnings += configuration.rules.sharingWarnings
         try FleetMember.check(configuration, environment: ProcessInfo.processInfo.environment)
+        if gateway != nil {
+            let start = StartCheck(configuration)
+            guard start.errors.isEmpty else { throw ConfigurationError(start.errors) }
+            warnings += start.warnings
+        }
         var offline = OfflineResponses(routes, configuration.rules)
         if let store {
             do {
@@ -101,9 +110,21 @@ struct Check: AsyncParsableCommand {
             valid: true,
             findings: [],
             warnings: warnings.isEmpty ? nil : warnings,
+            summary: summary(of: configuration, warnings: warnings.count),
             settings: configuration.effective,
             offline: offline
         )
+    }
+
+    private func summary(of configuration: Configuration, warnings: Int) -> String {
+        func counted(_ count: Int, _ word: String) -> String { "\(count) \(word)\(count == 1 ? "" : "s")" }
+        var parts = [counted(configuration.routes.count, "route"), counted(configuration.rules.rules.count, "rule")]
+        let budget = ByteSize.text(CacheManager.Configuration(configuration.store).budget)
+        parts.append(
+            configuration.storeFolder.map { "store '\($0)' with \(budget)" } ?? "no store: 'serve' needs '--store'"
+        )
+        if warnings > 0 { parts.append(counted(warnings, "warning")) }
+        return "'\(file)' is valid: \(parts.joined(separator: ", "))."
     }
 
     /// - Returns: the findings that do not prevent clients from connecting.

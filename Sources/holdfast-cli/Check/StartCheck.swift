@@ -1,0 +1,114 @@
+import CommandLineSupport
+import Foundation
+import Holdfast
+import HoldfastConfiguration
+import HoldfastControl
+import HoldfastGateway
+import LibC
+import LocalSockets
+import OfflineStore
+
+/// Checks what 'holdfast serve' needs besides a valid file: the store's folder, the token files,
+/// the folder of the access log, and the ports. It changes nothing.
+struct StartCheck {
+    private let configuration: HoldfastConfiguration.Configuration
+    private(set) var errors: [ConfigurationError.Finding] = []
+    private(set) var warnings: [ConfigurationError.Finding] = []
+
+    init(_ configuration: HoldfastConfiguration.Configuration) {
+        self.configuration = configuration
+        checkStore()
+        checkTokens()
+        checkLog()
+        checkPorts()
+    }
+
+    private func finding(_ setting: String, _ message: String) -> ConfigurationError.Finding {
+        let line = configuration.effective.settings.first { $0.name == setting }?.line
+        return .init(file: configuration.file, line: line, setting: setting, message: message)
+    }
+
+    private mutating func checkStore() {
+        let settings = CacheManager.Configuration(configuration.store)
+        do {
+            let largest = try CacheManager.largestBody(settings)
+            for rule in configuration.rules.rules {
+                guard let size = rule.settings.store.largest, size > largest else { continue }
+                warnings.append(
+                    .init(
+                        file: rule.location?.file,
+                        line: rule.location?.settings["store.largest"] ?? rule.location?.line,
+                        subject: rule.name.map { "rule '\($0)'" },
+                        setting: "store.largest",
+                        message: "It has no effect: a body may have at most \(ByteSize.text(largest)), "
+                            + "which is an eighth of 'store.budget', or 4 GiB if that is less. Lower it, or raise the budget."
+                    )
+                )
+            }
+            guard let folder = configuration.storeFolder else { return }
+            try CacheManager.check(at: folder, configuration: settings)
+        } catch let error as StoreError where error.code == .invalidConfiguration {
+            errors.append(finding("store.budget", "\(error)"))
+        } catch {
+            errors.append(finding("store.path", "\(error)"))
+        }
+    }
+
+    private mutating func checkTokens() {
+        guard !configuration.control.isOff else { return }
+        var tokens: [ControlToken] = []
+        for token in configuration.controlTokens {
+            do {
+                let file = TokenFile(path: URL(fileURLWithPath: token.file).path)
+                tokens.append(try file.read(name: token.name, scope: ControlScope(token.scope)))
+            } catch {
+                errors.append(finding("control.tokens", "\(error)"))
+            }
+        }
+        // One token twice is an error too.
+        guard tokens.count > 1 else { return }
+        do { _ = try TokenVerifier(tokens) } catch { errors.append(finding("control.tokens", "\(error)")) }
+    }
+
+    private mutating func checkLog() {
+        guard case .file(let path) = AccessLog.Settings(configuration).destination else { return }
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        let (place, rights) = access(path, F_OK) == 0 ? (path, W_OK) : (folder, W_OK | X_OK)
+        guard access(place, rights) != 0 else { return }
+        let reason = String(cString: strerror(errno))
+        errors.append(finding("log.to", "This user (uid \(geteuid())) cannot write to '\(place)': \(reason)."))
+    }
+
+    private mutating func checkPorts() {
+        // A running gateway uses the ports that it is checked for.
+        let isRunning = configuration.storeFolder.map { ControlSocket.inStore($0).reach == .live } ?? false
+        for (setting, address) in addresses {
+            switch PortCheck(address) {
+            case .free: break
+            case .unknown(let reason): errors.append(finding(setting, "'\(address)' cannot be used: \(reason)."))
+            case .inUse:
+                if !isRunning { warnings.append(finding(setting, "Another process listens on '\(address)'.")) }
+            case .forbidden:
+                warnings.append(
+                    finding(
+                        setting,
+                        "This user (uid \(geteuid())) may not listen on '\(address)'. The gateway's user needs CAP_NET_BIND_SERVICE."
+                    )
+                )
+            }
+        }
+    }
+
+    /// The addresses with a port that the file sets.
+    private var addresses: [(setting: String, address: ListenAddress)] {
+        let listeners = configuration.listeners.isEmpty ? [] : (try? [GatewayListener](configuration)) ?? []
+        let clients = listeners.compactMap { listener -> ListenAddress? in
+            if case .address(let address, _, _, _) = listener { address } else { nil }
+        }
+        func others(_ setting: String, _ text: String?) -> [(String, ListenAddress)] {
+            (text.flatMap { try? ListenAddress($0) }).map { [(setting, $0)] } ?? []
+        }
+        return clients.map { ("listen", $0) } + others("control.listen", configuration.control.listen)
+            + others("metrics.listen", configuration.metrics.listen)
+    }
+}

@@ -1,0 +1,101 @@
+import Foundation
+import SampleOrigin
+import Testing
+
+/// `holdfast check` sees what `holdfast serve` needs.
+@Suite("holdfast check", .timeLimit(.minutes(20))) struct HoldfastCheckTests {
+    private func check(_ text: String, _ prepare: (URL) throws -> Void = { _ in }) async throws -> Tool.Outcome {
+        try await TemporaryFolder.with { folder in
+            let file = folder.appendingPathComponent("holdfast.yaml")
+            try Data("version: 1\n\(text)\n".utf8).write(to: file)
+            try prepare(folder)
+            let before = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+            let outcome = try await Tool("holdfast").run("check", "--config", file.path)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == before, "nothing is created")
+            return outcome
+        }
+    }
+
+    private static let routes = "routes: [{name: api, origin: \"https://api.example.com/v1\"}]"
+    private static let store = "store: {path: new/a.store, budget: 64 MiB}"
+
+    @Test func endsWithValidAndASummary() async throws {
+        let outcome = try await check(
+            "\(Self.store)\n\(Self.routes)\nrules: [{name: a, match: {url: /a}, bypass: true}]"
+        )
+        #expect(outcome.status == 0 && outcome.error.isEmpty, "\(outcome.error)")
+        let last = outcome.lines.last ?? ""
+        #expect(last.contains("holdfast.yaml' is valid: 1 route, 1 rule, store '"), "\(last)")
+        #expect(last.hasSuffix("new/a.store' with 64 MiB."), "\(last)")
+        let without = try await check(Self.routes)
+        #expect(without.lines.last?.hasSuffix("no store: 'serve' needs '--store'.") == true, "\(without)")
+    }
+
+    /// Mutants: the store is not looked at; the tokens are not; the log's folder is not.
+    @Test(arguments: [
+        ("store: {path: file, budget: 64 MiB}", "store.path: 'FOLDER/file' is not a store: it is a file"),
+        ("store: {path: foreign, budget: 64 MiB}", "store.path: 'FOLDER/foreign' is not a store"),
+        ("store: {path: a, budget: 1 MiB}", "store.budget: A budget of '1048576' bytes is too small"),
+        ("store: {path: a}\nlog: {access: all, to: none/access.log}", "log.to: "),
+        (
+            "store: {path: a}\ncontrol: {listen: 127.0.0.1:0, tokens: [{name: t, file: open.token, scope: read}]}",
+            "control.tokens: The token file 'FOLDER/open.token' is accessible to other users (mode 0644)"
+        ),
+        (
+            "store: {path: a}\ncontrol: {listen: 127.0.0.1:0, tokens: [{name: t, file: none.token, scope: read}]}",
+            "control.tokens: The token file 'FOLDER/none.token' cannot be opened"
+        ),
+        ("store: {path: a}\nlisten: 192.0.2.1:8080", "listen: '192.0.2.1:8080' cannot be used: "),
+        (
+            "store: {path: a}\norigins: {\"https://api.example.com\": {ca: none.pem}}",
+            "origin 'https://api.example.com': 'FOLDER/none.pem' cannot be opened"
+        ),
+        (
+            "store: {path: a}\nrules: [{match: {url: \"https://other.example/**\"}, bypass: true}]",
+            "matches nothing, because no route leads to this origin"
+        ),
+    ])
+    func whatServeCouldNotUseIsAnError(_ text: String, _ message: String) async throws {
+        var place = ""
+        let outcome = try await check("\(Self.routes)\n\(text)") { folder in
+            place = folder.path
+            let token = folder.appendingPathComponent("open.token")
+            try Data(String(repeating: "a1", count: 32).utf8).write(to: token)
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: token.path)
+            try Data().write(to: folder.appendingPathComponent("file"))
+            let foreign = folder.appendingPathComponent("foreign")
+            try FileManager.default.createDirectory(at: foreign, withIntermediateDirectories: false)
+            try Data("notes".utf8).write(to: foreign.appendingPathComponent("notes.txt"))
+        }
+        #expect(outcome.status == 1 && outcome.text.isEmpty, "\(outcome)")
+        #expect(outcome.error.contains(message.replacing("FOLDER", with: place)), "\(outcome.error)")
+    }
+
+    @Test func settingsWithoutEffectAreWarnings() async throws {
+        try await SampleOrigin.withOrigin { origin in
+            let port = origin.baseURL.split(separator: ":").last ?? ""
+            let rules =
+                "rules: [{name: fits, match: {url: /a}, store: {largest: 8 MiB}}, {name: big, store: {largest: 8388609 B}}]"
+            let outcome = try await check("listen: \"127.0.0.1:\(port)\"\n\(Self.store)\n\(Self.routes)\n\(rules)")
+            #expect(outcome.status == 0, "\(outcome.error)")
+            let lines = outcome.error.split(separator: "\n")
+            #expect(lines.count == 2 && lines.allSatisfy { $0.hasPrefix("warning: ") }, "\(outcome.error)")
+            #expect(
+                outcome.error.contains("rule 'big': store.largest: It has no effect: a body may have at most 8 MiB")
+            )
+            #expect(outcome.error.contains("listen: Another process listens on '127.0.0.1:\(port)'."))
+            #expect(outcome.lines.last?.hasSuffix("with 64 MiB, 2 warnings.") == true)
+        }
+    }
+
+    /// The gateway that is checked uses its own port.
+    @Test func portsOfTheRunningGatewayAreNotReported() async throws {
+        try await PurgedGateway.withOrigin { gateway, origin in
+            let text = try String(contentsOfFile: gateway.folder.file, encoding: .utf8)
+            let fixed = text.replacing("127.0.0.1:0", with: "127.0.0.1:\(gateway.server.port)")
+            try Data(fixed.utf8).write(to: URL(fileURLWithPath: gateway.folder.file))
+            let outcome = try await Tool("holdfast").run("check", "--config", gateway.folder.file)
+            #expect(outcome.status == 0 && outcome.error.isEmpty, "\(outcome.error)")
+        }
+    }
+}
