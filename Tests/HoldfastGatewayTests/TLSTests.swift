@@ -1,3 +1,4 @@
+import HoldfastConfiguration
 import HoldfastGateway
 import HoldfastTesting
 import Testing
@@ -53,6 +54,7 @@ struct TLSTests {
         // A transport without routes learns of an https origin with a request for it.
         try await RunningGateway.with(
             origin: "https://127.0.0.1:1",
+            configure: { $0.trustedClients = [AddressRange("127.0.0.1")].compactMap(\.self) },
             configureTransport: { ($0.trustRootsFile, $0.routes) = (missing, nil) }
         ) { gateway in
             let response = try await gateway.get("/a")

@@ -46,6 +46,12 @@ extension GatewayClient {
         forwardedNodes(fields).last { !configuration.isTrusted($0) }.map { AddressRange.plain($0) }
     }
 
+    /// Whether the client, and all clients that it names as those of its request, are trusted. A
+    /// proxy that names no client makes the request for itself.
+    func isTrusted(withAll fields: HTTPFields, by configuration: GatewayConfiguration) -> Bool {
+        isTrusted(by: configuration) && Self.address(behind: fields, configuration) == nil
+    }
+
     /// Returns the addresses in `X-Forwarded-For`, or otherwise in `Forwarded` (RFC 7239 §4), in
     /// order.
     private static func forwardedNodes(_ fields: HTTPFields) -> [String] {

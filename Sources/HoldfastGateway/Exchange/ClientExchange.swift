@@ -229,7 +229,9 @@ final class ClientExchange: @unchecked Sendable {
         guard let client = service.purgingClient(request, from: session.client, context.inForce) else {
             return finish(with: service.purgeRefusal(context))
         }
-        finishLater { await service.purge(self.request, by: client, context.inForce, context) }
+        finishLater {
+            await service.purge(self.request, by: client, from: self.session.client, context.inForce, context)
+        }
     }
 
     /// Writes a response of the gateway itself, which needs a task.
@@ -241,6 +243,11 @@ final class ClientExchange: @unchecked Sendable {
     }
 
     // MARK: The response
+
+    /// Returns the response to this request if it was rejected or failed.
+    func response(to error: any Error, _ context: GatewayService.ResponseContext) -> GatewayResponse {
+        session.service.response(to: error, context, of: request, from: session.client)
+    }
 
     /// Forwards an interim response, on any thread. On the event loop, it is written before this
     /// returns, because the final response may be written next, in the same round.

@@ -43,14 +43,14 @@ struct ExchangeTask: Sendable {
                 return
             } catch {
                 try await exchange.enterLoop()
-                return exchange.finish(with: service.response(to: error, context))
+                return exchange.finish(with: exchange.response(to: error, context))
             }
             if case .upgrade(let attempt) = source, attempt.concerns(response.head.status) {
                 try await exchange.enterLoop()
                 do {
                     return try attempt.startTunnel(for: exchange, response, context)
                 } catch let rejection as GatewayService.Rejection {
-                    return exchange.finish(with: service.response(to: rejection, context))
+                    return exchange.finish(with: exchange.response(to: rejection, context))
                 }
             }
             let candidate: HotCandidate? = if case .response(_, let candidate) = source { candidate } else { nil }

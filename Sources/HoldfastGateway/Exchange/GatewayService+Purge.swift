@@ -28,6 +28,7 @@ extension GatewayService {
     func purge(
         _ request: GatewayRequest,
         by client: String,
+        from requester: GatewayClient,
         _ inForce: ConfigurationInForce,
         _ context: ResponseContext
     ) async -> GatewayResponse {
@@ -36,7 +37,7 @@ extension GatewayService {
         do {
             purge = try clientPurge(request, inForce)
         } catch {
-            return response(to: error, context)
+            return response(to: error, context, of: request, from: requester)
         }
         let result = await purging.perform(purge, by: client)
         var head = HTTPResponse(status: HTTPResponse.Status(code: result.status))

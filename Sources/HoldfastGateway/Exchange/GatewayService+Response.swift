@@ -24,21 +24,30 @@ extension GatewayService {
     }
 
     /// Returns the response to a rejected request or a failed exchange.
-    func response(to error: any Error, _ context: ResponseContext) -> GatewayResponse {
+    ///
+    /// - Parameter client: the client that sent the request.
+    func response(
+        to error: any Error,
+        _ context: ResponseContext,
+        of request: GatewayRequest,
+        from client: GatewayClient
+    ) -> GatewayResponse {
         if error is PurgeForGateway { return purgeRefusal(context) }
         if error is OptionsForGateway { return .whole(optionsHead(context), ByteBuffer()) }
-        let (head, content) = problemResponse(problem(error), context, error)
+        let reader = ProblemReader(request, client, context.inForce.configuration)
+        let (head, content) = problemResponse(problem(error, for: reader), context, error)
         return .whole(head, content)
     }
 
-    private func problem(_ error: any Error) -> Problem {
+    private func problem(_ error: any Error, for reader: ProblemReader) -> Problem {
         switch error {
         case let rejection as Rejection:
             return rejection.problem
         case let refusal as any RequestRefusal:
             return Problem(refusal)
         case let error as ExchangeError:
-            return error.refusedContent.map { Problem($0) } ?? Problem(error)
+            return error.refusedContent.map { Problem($0) }
+                ?? Problem(error, of: reader.url, showsOrigin: reader.isTrusted)
         default:
             logger.error("Exchange failed unexpectedly", metadata: ["error": "\(error)"])
             return .unexpected

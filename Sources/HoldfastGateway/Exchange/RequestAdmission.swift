@@ -58,6 +58,6 @@ extension ClientExchange {
         session.known = nil
         let inForce = session.service.inForce
         record.requestID = inForce.requestID(of: request, from: session.admission)
-        finish(with: session.service.response(to: GatewayService.Rejection(problem: problem), responseContext))
+        finish(with: response(to: GatewayService.Rejection(problem: problem), responseContext))
     }
 }

@@ -33,7 +33,7 @@ struct UpgradeAttempt: Sendable {
         case .refuse(let problem):
             // From here on, the client may send bytes of the other protocol.
             exchange.writer.beginUpgrade()
-            exchange.finish(with: service.response(to: GatewayService.Rejection(problem: problem), context))
+            exchange.finish(with: exchange.response(to: GatewayService.Rejection(problem: problem), context))
         case .ask(let name):
             exchange.writer.beginUpgrade()
             let configuration = context.inForce.configuration

@@ -51,7 +51,12 @@ extension ByteBuffer {
 
 extension Problem {
     /// Creates the problem for a failed exchange. The error determines the status.
-    init(_ error: ExchangeError) {
+    ///
+    /// - Parameters:
+    ///   - url: the URL that the client requested.
+    ///   - showsOrigin: whether the client may read the error's message, which may name an origin's
+    ///     host, port and path.
+    init(_ error: ExchangeError, of url: String, showsOrigin: Bool) {
         code = error.code.description
         status = error.status
         title =
@@ -65,8 +70,23 @@ extension Problem {
             case .shutDown: "The gateway is stopping"
             default: "The exchange failed"
             }
-        detail = error.message
+        detail = showsOrigin ? error.message : Self.detail(error, of: url)
         outcome = error.outcome
+    }
+
+    private static func detail(_ error: ExchangeError, of url: String) -> String {
+        switch error.code {
+        case .offlineMiss: "No usable response is stored for '\(url)', and its origin may not be contacted."
+        case .staleForbidden:
+            "The stored response for '\(url)' may not be used without validation (\(error.forbiddenBy ?? "")), and its "
+                + "origin \(error.cause == nil ? "may not be contacted" : "is unreachable")."
+        case .originUnreachable: "The origin of '\(url)' is unreachable, and no usable response is stored."
+        case .transportFailed: "The origin of '\(url)' sent no valid response."
+        case .invalidTarget: "'\(url)' is not an http or https resource."
+        case .overloaded: "'\(url)' was not requested, because too many requests are waiting. Try again later."
+        case .shutDown: "The gateway is stopping, so it did not answer '\(url)'."
+        default: "The request for '\(url)' failed. The gateway's log states the cause."
+        }
     }
 
     /// Creates the problem for an invalid or oversized request.

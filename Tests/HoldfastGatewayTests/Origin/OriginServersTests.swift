@@ -157,6 +157,7 @@ import Testing
             let url = "http://127.0.0.1:1"
             try await RunningGateway.with(
                 origin: url,
+                configure: { $0.trustedClients = [AddressRange("127.0.0.1")].compactMap(\.self) },
                 configureTransport: { $0.origins = Self.settings(url, mirrors: [mirror.url]) }
             ) { gateway in
                 let replyOne = try await gateway.get("/a")
