@@ -58,6 +58,63 @@ struct HoldfastTryTests {
         }
     }
 
+    /// Mutant: one response a second is recorded, whatever its URL.
+    @Test func reasonIsKnownAlthoughOtherResponsesAreNotStoredEither() async throws {
+        try await PurgedGateway.withOrigin { gateway, origin in
+            origin.behaveNormally()
+            origin.force(.respond(fields: [("Cache-Control", "no-store")], body: "x"), times: .max)
+            for number in 0..<30 {
+                _ = try await gateway.get("/other/\(number)")
+                let outcome = try await gateway.run(["try", "http://a.test/x?token=secret&n=\(number)"])
+                let why = outcome.lines.filter { $0.hasPrefix("  why ") }
+                #expect(why.count == 1 && why[0].contains("'Cache-Control: no-store'"), "\(outcome)")
+            }
+        }
+    }
+
+    @Test func requestWithoutARouteSaysSoFirst() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                let text = """
+                    version: 1
+                    listen: 127.0.0.1:0
+                    store: {path: s}
+                    routes: [{host: only.test, path: /v1, origin: "\(origin.baseURL)"}]
+                    """
+                try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
+                try await PurgedGateway.with(folder) { gateway in
+                    for url in ["http://a.test/v1/x", "http://only.test/v2/x"] {
+                        let outcome = try await gateway.run(["try", url])
+                        let first = outcome.lines.first ?? ""
+                        #expect(
+                            outcome.status == 1 && first.hasPrefix("No route: No route matches this path on '"),
+                            "\(outcome)"
+                        )
+                    }
+                    #expect(origin.requestCount(path: "/x") == 0)
+                    let json = try await gateway.run(["try", "http://a.test/v1/x", "--format", "json"])
+                    let request = (try json.objects().first?["requests"] as? [[String: Any]])?.last
+                    #expect(
+                        (request?["problem"] as? [String: Any])?["type"] as? String == "urn:holdfast:problem:no-route"
+                    )
+                }
+            }
+        }
+    }
+
+    @Test func unreachableOriginIsNamedWithItsCause() async throws {
+        try await PurgedGateway.withOrigin { gateway, origin in
+            await origin.stop()
+            let outcome = try await gateway.run(["try", "http://a.test/x"])
+            let first = outcome.lines.first ?? ""
+            let words = "Rejected (origin-unreachable): The origin of 'http://a.test/x' is unreachable"
+            #expect(outcome.status == 1 && first.hasPrefix(words), "\(outcome)")
+            #expect(outcome.lines.contains { $0.hasPrefix("  origin \(origin.baseURL): refused: ") }, "\(outcome)")
+            let origins = try await gateway.run(["origins"])
+            #expect(origins.lines.contains { $0.hasPrefix("        refused: ") }, "\(origins)")
+        }
+    }
+
     @Test func badInputIsNamed() async throws {
         try await PurgedGateway.Folder.with { folder in
             let relative = try await folder.run(["try", "/news/1"])

@@ -6,6 +6,10 @@ package protocol TrafficOperations: Sendable {
     /// Returns the latest responses that were not stored, a few for each reason.
     func notStored() async -> [NotStoredExample]
 
+    /// For the next minute, records each response for a URL that is not stored, however many others
+    /// there are. Only the last URL is watched.
+    func watch(_ url: TargetURI) async
+
     /// Returns the totals of all outages. The call is cheap enough to make every second.
     func outageTotals() async -> OutageTotals
 }

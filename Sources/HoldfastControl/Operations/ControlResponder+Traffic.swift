@@ -13,7 +13,15 @@ extension ControlResponder {
 
     /// Handles `GET /v1/not-stored`.
     private func notStored(_ request: Request, _ context: ControlContext) async throws -> Response {
-        try QueryMembers.none(in: request)
+        var query = try QueryMembers(request)
+        if let url = query.text("url") {
+            do {
+                await operations.traffic?.watch(try TargetURI(url))
+            } catch {
+                throw ControlProblem(.invalidRequest, "'url': \(error)", field: "url")
+            }
+        }
+        try query.end(known: ["url"])
         let counts = LabelCounts(await registry.quickFamilies(), "holdfast_not_stored_total", by: "reason")
         let report = NotStoredReport(
             counts,

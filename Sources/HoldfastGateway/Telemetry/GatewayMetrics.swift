@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheOperations
+import HTTPCacheSemantics
 import HTTPWire
 import HoldfastMetrics
 import NIOCore
@@ -71,6 +72,17 @@ final class GatewayMetrics: MetricsCollector, TrafficOperations {
             }
         }
         return NotStoredMemory.latest(memories, routes: labels.names)
+    }
+
+    func watch(_ url: TargetURI) async {
+        let target = NotStoredMemory.Watched(
+            authority: url.authority,
+            target: url.requestTarget,
+            until: .now() + .minutes(1)
+        )
+        for loop in loops.withLock({ $0 }) {
+            try? await loop.eventLoop.submit { loop.telemetry.value.watch(target) }.get()
+        }
     }
 
     func outageTotals() async -> OutageTotals {

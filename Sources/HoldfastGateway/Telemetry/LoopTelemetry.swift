@@ -87,6 +87,9 @@ final class LoopTelemetry {
         clock = now
     }
 
+    /// Records each response for a target that is not stored.
+    func watch(_ target: NotStoredMemory.Watched) { notStored.watched = target }
+
     // MARK: Requests
 
     /// Counts a request in progress. Call ``end(_:)`` for it later.

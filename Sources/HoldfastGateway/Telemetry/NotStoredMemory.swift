@@ -16,6 +16,20 @@ struct NotStoredMemory: Sendable {
         var route: RouteLabel
     }
 
+    /// A target that an operator asked about.
+    struct Watched: Sendable {
+        var authority: String
+        var target: String
+        var until: NIODeadline
+
+        func includes(_ request: GatewayRequest, at now: NIODeadline) -> Bool {
+            now < until && request.target == target && request.authority?.description == authority
+        }
+    }
+
+    /// The target whose responses are all recorded; `nil` if there is none.
+    var watched: Watched?
+
     /// The maximum length of a target to keep, in bytes.
     static let longestTarget = 2048
     private static let pause = TimeAmount.seconds(1)
@@ -24,13 +38,15 @@ struct NotStoredMemory: Sendable {
     private(set) var examples = [[Example]](repeating: [], count: StorageRefusal.allCases.count)
     private var nextAt = [NIODeadline?](repeating: nil, count: StorageRefusal.allCases.count)
 
-    /// Records a response, unless one with the same reason was recorded in the last second.
+    /// Records a response, unless one with the same reason was recorded in the last second and the
+    /// target is not ``watched``.
     ///
     /// - Parameter now: called only if the response is recorded.
     mutating func take(_ record: ExchangeRecord, at now: () -> Timestamp) {
         guard let reason = record.facts?.outcome.notStored, let request = record.request else { return }
         let index = RouteCounters.reason(reason)
-        if let next = nextAt[index], record.end < next { return }
+        let isWatched = watched?.includes(request, at: record.end) == true
+        if !isWatched, let next = nextAt[index], record.end < next { return }
         nextAt[index] = record.end + Self.pause
         if examples[index].count >= NotStoredExample.limit { examples[index].removeFirst() }
         let target = (request.authority?.description ?? "") + request.target

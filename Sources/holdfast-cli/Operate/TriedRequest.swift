@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import CommandLineSupport
+import Foundation
 import HTTPTypes
 import Holdfast
 import HoldfastGateway
@@ -13,14 +14,28 @@ struct TriedRequest: Encodable, Sendable {
     var milliseconds: Int64
     /// The `Cache-Status` field.
     var cacheStatus: String?
+    /// The gateway's own error; `nil` for a response of the origin or the store.
+    var problem: Problem?
+
+    /// The part of a problem (RFC 9457) that is shown.
+    struct Problem: Codable, Sendable {
+        var type: String
+        var detail: String
+
+        /// The code, such as `no-route`.
+        var code: String { String(type.dropFirst(Self.prefix.count)) }
+
+        fileprivate static let prefix = "urn:holdfast:problem:"
+    }
 
     /// Whether the response came from the store.
     var isHit: Bool
     var isStored: Bool
 
-    private enum CodingKeys: String, CodingKey { case status, bytes, milliseconds, cacheStatus }
+    private enum CodingKeys: String, CodingKey { case status, bytes, milliseconds, cacheStatus, problem }
 
     private static let timeLimit = TimeAmount.seconds(60)
+    private static let problemLimit = 64 << 10
 
     /// Sends several requests for one target, one after another.
     ///
@@ -47,10 +62,18 @@ struct TriedRequest: Encodable, Sendable {
         var request = HTTPClientRequest(url: "\(try reachable(address))\(target.requestTarget)")
         request.headers.add(name: "Host", value: target.authority)
         let response = try await client.execute(request, timeout: timeLimit)
-        var bytes = 0
-        for try await chunk in response.body { bytes += chunk.readableBytes }
+        let isProblem = response.headers.first(name: "Content-Type") == "application/problem+json"
+        var (bytes, json) = (0, ByteBuffer())
+        for try await chunk in response.body {
+            bytes += chunk.readableBytes
+            if isProblem, bytes <= problemLimit { json.writeImmutableBuffer(chunk) }
+        }
         let length = ContinuousClock.now - start
-        return TriedRequest(response, bytes: bytes, milliseconds: Int64(length / .milliseconds(1)))
+        var tried = TriedRequest(response, bytes: bytes, milliseconds: Int64(length / .milliseconds(1)))
+        let problem = isProblem ? try? JSONDecoder().decode(Problem.self, from: Data(json.readableBytesView)) : nil
+        // An origin may send problems too.
+        if let problem, problem.type.hasPrefix(Problem.prefix) { tried.problem = problem }
+        return tried
     }
 
     /// Returns the URL to connect to, because a wildcard address cannot be connected to.

@@ -11,14 +11,13 @@ struct Try: AsyncParsableCommand {
         abstract: "Fetches a URL twice through a running gateway, and shows what happened and why.",
         discussion: """
             Use a URL that clients request: its host and path select the route. The requests go to the address on which the gateway listens, whatever the URL's host \
-            resolves to; the gateway treats them like any client's. The first line says whether the second request was served from the store, 'why' says why the \
-            response is not stored, and 'next' says how another request would be served.
+            resolves to; the gateway treats them like any client's. The first line says whether the second request was served from the store, or why the gateway rejected the \
+            request: no route, for example. 'why' gives the gateway's reason not to store the response (as 'cache.not_stored' in its log), 'origin' says why an origin is unreachable, \
+            and 'next' says how another request would be served.
 
             \(GatewayLocation.help)
 
-            'why' comes from 'GET /v1/not-stored', which records one response per second for each reason. It is missing if other clients' responses were recorded instead.
-
-            JSON: one object, with the keys verdict, isServedFromStore, requests (status, bytes, milliseconds, cacheStatus), why, next and notes.
+            JSON: one object, with the keys verdict, isServedFromStore, requests (status, bytes, milliseconds, cacheStatus, problem), why, origins, next and notes.
 
             The exit status is 0 if the second request was served from the store; 1 if not, or if no gateway can be reached; 64 if the command line is invalid.
 
@@ -42,11 +41,14 @@ struct Try: AsyncParsableCommand {
             throw CommandFailure("The gateway is not listening for clients yet. Try again in a moment.")
         }
         let target = try target()
-        let requests = try await TriedRequest.send(2, to: target, at: address)
         let value = url.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? url
+        // Records the reason even if other clients' responses are not stored either.
+        let _: NotStored = try await gateway.get("/v1/not-stored?url=\(value)")
+        let requests = try await TriedRequest.send(2, to: target, at: address)
         let explained: Explained = try await gateway.get("/v1/explain?url=\(value)")
         let notStored: NotStored = try await gateway.get("/v1/not-stored")
-        let report = TryReport(requests, explained, why: notStored.words(for: target))
+        let origins: OriginsReport = try await gateway.get("/v1/origins")
+        let report = TryReport(requests, explained, why: notStored.words(for: target), origins)
         try location.write(report, \.text)
         if !report.isServedFromStore { throw ExitCode.failure }
     }
@@ -98,15 +100,28 @@ struct TryReport: Encodable {
     /// The gateway's reason for not storing the response; `nil` if it is stored, or the reason is
     /// unknown.
     var why: String?
+    /// Why origins are unreachable, if the gateway has no response for that reason.
+    var origins: [String]?
     /// How another request would be served.
     var next: String
     /// Notes about how the routes led to the origin's URL.
     var notes: [String]
 
-    init(_ requests: [TriedRequest], _ explained: Try.Explained, why reason: String?) {
+    init(_ requests: [TriedRequest], _ explained: Try.Explained, why reason: String?, _ origins: OriginsReport) {
         self.requests = requests
         next = explained.explanation.now.summary
         notes = explained.notes
+        if let problem = requests.last?.problem {
+            isServedFromStore = false
+            verdict =
+                problem.code == "no-route"
+                ? "No route: \(problem.detail)" : "Rejected (\(problem.code)): \(problem.detail)"
+            let causes = origins.origins.compactMap { origin in
+                origin.message.map { "\(origin.origin): \(origin.reason ?? ""): \($0)" }
+            }
+            self.origins = problem.code == "no-route" || causes.isEmpty ? nil : causes
+            return
+        }
         let hits = requests.map(\.isHit)
         isServedFromStore = hits.last == true
         switch (hits.first, hits.last) {
@@ -127,6 +142,7 @@ struct TryReport: Encodable {
             lines.append("  \(number + 1)      \(request.status)  \(size)  \(request.cacheStatus ?? "no Cache-Status")")
         }
         if let why { lines.append("  why    \(why)") }
+        lines += (origins ?? []).map { "  origin \($0)" }
         lines.append("  next   \(next)")
         lines += notes.map { "  note   \($0)" }
         return lines.joined(separator: "\n")
