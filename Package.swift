@@ -108,6 +108,8 @@ let package = Package(
         // only modules that are listed before it.
         // The platform's C library under one name.
         .target(name: "LibC"),
+        // Files that are read whole, and who may have access to secrets.
+        .target(name: "LocalFiles", dependencies: ["LibC"]),
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields]),
         .target(
             name: "HTTPCache",
@@ -171,8 +173,6 @@ let package = Package(
         ),
         .target(name: "HoldfastMetrics", dependencies: ["LibC", coreMetrics]),
         .target(name: "LocalSockets", dependencies: ["LibC"]),
-        // Files that are read whole, and who may have access to secrets.
-        .target(name: "LocalFiles", dependencies: ["LibC"]),
 
         // The parts of the gateway: docs/decisions/0072.
         // HTTP/1 messages, and what the requests of every protocol share.

@@ -54,8 +54,10 @@ extension StoreCore {
     }
 
     /// Creates a database under the next number, then makes `CURRENT` name it.
-    func startNew(secrets: StoreSecrets, sequence: Int64, now: Timestamp) throws {
-        let number = (try folder.databases().last ?? 0) + 1
+    ///
+    /// - Parameter last: the number of a database that may no longer be in the folder.
+    func startNew(secrets: StoreSecrets, sequence: Int64, above last: Int = 0, now: Timestamp) throws {
+        let number = max(try folder.databases().last ?? 0, last) + 1
         let path = folder.databasePath(number)
         // Each database has its own range of numbers, so that a number from one never matches an
         // entry in another.

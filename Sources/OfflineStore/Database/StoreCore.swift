@@ -25,6 +25,10 @@ final class StoreCore: Sendable {
     /// Runs operators' pin requests one at a time, so that no two are checked against the same free
     /// space.
     let pinTurns = Limiter(permits: 1, waitingLimit: .max)
+    /// The locks on folders that this process made after the store's folder was deleted, in order.
+    let locks = Mutex<[FolderLock]>([])
+    /// Whether the log says that another folder replaced the store's.
+    let reportedReplacement = Mutex(false)
     /// Watches another process's commits; `nil` in the process that writes.
     private let watch = Mutex<WriterWatch?>(nil)
 
@@ -138,7 +142,7 @@ final class StoreCore: Sendable {
         try live.exchange.withLock { _ in
             guard let database = live.close() else { return }
             database.writer?.refuse(.closed)
-            defer { settings.lock?.release() }
+            defer { for lock in [settings.lock].compactMap(\.self) + locks.withLock({ $0 }) { lock.release() } }
             do {
                 try database.close(checkpointing: true)
             } catch {

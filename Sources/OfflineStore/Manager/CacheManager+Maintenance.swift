@@ -172,6 +172,14 @@ extension WriteContext {
 }
 
 extension CacheManager {
+    /// The time between two calls of ``checkFiles()``.
+    package static let fileCheckInterval = Duration.seconds(30)
+
+    /// Notices that the store's folder or database was deleted or replaced, reports it, and makes a
+    /// deleted store anew.
+    @concurrent
+    package func checkFiles() async { core.checkFiles() }
+
     /// Sets the live database aside, as if SQLite had reported damage. For tests only.
     package func setAsideForTesting() throws {
         let database = try core.database()

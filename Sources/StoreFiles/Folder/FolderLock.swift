@@ -18,6 +18,9 @@ package final class FolderLock: Sendable {
         package let holder: String
     }
 
+    /// The folder that is locked, whatever is at its path now.
+    package var identity: FileIdentity? { FileIdentity(descriptor: folder.descriptor) }
+
     /// - Throws: ``InUse`` or ``SystemFailure``.
     package init(path: String, folder: String) throws {
         self.folder = try FileHandle(path: folder, flags: O_RDONLY | O_DIRECTORY)

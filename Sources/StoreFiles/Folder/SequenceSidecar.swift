@@ -19,31 +19,41 @@ package final class SequenceSidecar: Sendable {
     private static let slotLength = 24
     private static let slotDistance: Int64 = 4096
 
-    private let handle: FileHandle
     private struct State {
+        var handle: FileHandle
         /// The slot with the newest number. The next write must use the other slot.
         var newest: Int64 = 0
         /// The highest number written here.
         var written: Int64?
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// Opens the sidecar; creates it if there is none.
-    package init(path: String) throws {
-        handle = try FileHandle(path: path, flags: O_RDWR | O_CREAT | O_NOFOLLOW)
-        for place in [0, Self.slotDistance] { try allocate(at: place) }
+    package init(path: String) throws { state = Mutex(State(handle: try Self.open(path))) }
+
+    /// Opens another file at the path, after the one in use was deleted.
+    package func reopen(path: String) throws {
+        let handle = try Self.open(path)
+        state.withLock { $0 = State(handle: handle) }
+    }
+
+    private static func open(_ path: String) throws -> FileHandle {
+        let handle = try FileHandle(path: path, flags: O_RDWR | O_CREAT | O_NOFOLLOW)
+        for place in [0, slotDistance] { try allocate(at: place, in: handle) }
+        return handle
     }
 
     /// Allocates disk space for a slot that was never written, so that a full disk cannot prevent
     /// an invalidation. If the disk is already full, the first invalidation fails and reports it.
-    private func allocate(at place: Int64) throws {
-        guard try handle.read(count: Self.slotLength, at: place).allSatisfy({ $0 == 0 }) else { return }
-        try? handle.write([UInt8](repeating: 0, count: Self.slotLength), at: place)
+    private static func allocate(at place: Int64, in handle: FileHandle) throws {
+        guard try handle.read(count: slotLength, at: place).allSatisfy({ $0 == 0 }) else { return }
+        try? handle.write([UInt8](repeating: 0, count: slotLength), at: place)
     }
 
     /// Returns the number on disk; `nil` if neither slot is intact.
     package func read() throws -> Int64? {
+        let handle = state.withLock { $0.handle }
         let first = Self.decode(try handle.read(count: Self.slotLength, at: 0))
         let second = Self.decode(try handle.read(count: Self.slotLength, at: Self.slotDistance))
         state.withLock { $0.newest = (second ?? -1) > (first ?? -1) ? 1 : 0 }
@@ -68,8 +78,8 @@ package final class SequenceSidecar: Sendable {
     package func write(_ number: Int64) throws {
         try state.withLock { state in
             if let written = state.written, number <= written { return }
-            try handle.write(Self.encode(number), at: (1 - state.newest) * Self.slotDistance)
-            try handle.synchronize()
+            try state.handle.write(Self.encode(number), at: (1 - state.newest) * Self.slotDistance)
+            try state.handle.synchronize()
             state.newest = 1 - state.newest
             state.written = number
         }

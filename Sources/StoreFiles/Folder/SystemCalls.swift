@@ -126,6 +126,32 @@ package struct FileStatus: Equatable {
     }
 }
 
+/// A file or folder, whatever its path is.
+package struct FileIdentity: Hashable {
+    private let device: UInt64
+    private let inode: UInt64
+
+    private init(_ status: stat) {
+        (device, inode) = (UInt64(truncatingIfNeeded: status.st_dev), UInt64(status.st_ino))
+    }
+
+    /// Returns `nil` if there is nothing at the path.
+    package init?(path: String) throws {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            throw SystemFailure("examine", path)
+        }
+        self.init(status)
+    }
+
+    package init?(descriptor: Int32) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        self.init(status)
+    }
+}
+
 /// The result of `statvfs` for the file system of a path.
 package struct FileSystemStatus {
     /// The number of bytes that this process may still write.

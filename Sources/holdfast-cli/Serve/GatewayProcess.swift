@@ -55,10 +55,18 @@ struct GatewayProcess: Sendable {
             tasks.addTask { await CertificateWatch(server, transport).run() }
             if let tokens { tasks.addTask { await tokens.run() } }
             tasks.addTask { await OriginHealthChecks(transport).run() }
+            tasks.addTask { await watchFiles(of: store) }
             tasks.addTask { await MemoryReturn(engine, server).run() }
             if let member { tasks.addTask { await member.run() } }
             defer { tasks.cancelAll() }
             try await services.run()
+        }
+    }
+
+    /// Checks regularly that the store's files were not deleted or replaced.
+    private func watchFiles(of store: CacheManager) async {
+        await cancelWhenGracefulShutdown {
+            while (try? await Task.sleep(for: CacheManager.fileCheckInterval)) != nil { await store.checkFiles() }
         }
     }
 

@@ -1,0 +1,144 @@
+import Foundation
+import HTTPCache
+import HTTPCacheSemantics
+import Logging
+import OfflineStore
+import Synchronization
+import TestSupport
+import Testing
+
+/// A store that is deleted or replaced while a process has it open.
+@Suite(.timeLimit(.minutes(20))) struct DeletedStoreTests {
+    private let folder: TemporaryFolder
+    private let clock = ManualClock()
+    private let log = ErrorLog()
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func with(_ body: (CacheManager) async throws -> Void) async throws {
+        let store = try await CacheManager.open(at: folder.store, clock: clock, logger: log.logger)
+        try await store.store(draft(try cacheKey("/old"), at: clock.now()), "old")
+        try await store.settle()
+        try await body(store)
+        try await store.close()
+    }
+
+    /// The store works, and everything in it is durable: another opening finds it.
+    private func expectNew(_ store: CacheManager, named name: String, secret: [UInt8], after sequence: Int64)
+        async throws
+    {
+        #expect(try await store.statistics().databaseName == name)
+        #expect(try await store.text(of: try cacheKey("/old")) == nil)
+        #expect(store.credentialSecret == secret && store.responses.invalidationSequence.number >= sequence)
+        try await store.store(draft(try cacheKey("/new"), at: clock.now()), "new")
+        #expect(try await store.text(of: try cacheKey("/new")) == "new")
+        let attributes = try FileManager.default.attributesOfItem(atPath: folder.store)
+        #expect(attributes[.posixPermissions] as? Int == 0o700)
+        // No other process can write.
+        await #expect(throws: StoreError.self) { _ = try await openStore(folder.store, clock: clock) }
+        try await store.close()
+        let again = try await openStore(folder.store, clock: clock)
+        #expect(try await again.text(of: try cacheKey("/new")) == "new" && again.credentialSecret == secret)
+        #expect(again.responses.invalidationSequence.number >= sequence)
+        try await again.close()
+    }
+
+    /// Mutants: the database is not compared; its number is used again; the sequence begins anew.
+    @Test(arguments: ["database", "everything in the folder", "folder", "folder, and an empty one is there"])
+    func deletedStoreIsMadeAnew(_ what: String) async throws {
+        try await with { store in
+            try await store.responses.invalidate(.all, keepingForOffline: true, at: clock.now())
+            let (secret, sequence) = (store.credentialSecret, store.responses.invalidationSequence.number)
+            switch what {
+            case "database": try FileManager.default.removeItem(atPath: folder.store + "/0001.sqlite")
+            case "everything in the folder":
+                for name in try FileManager.default.contentsOfDirectory(atPath: folder.store) {
+                    try FileManager.default.removeItem(atPath: folder.store + "/" + name)
+                }
+            default: try FileManager.default.removeItem(atPath: folder.store)
+            }
+            if what.hasSuffix("is there") {
+                try FileManager.default.createDirectory(atPath: folder.store, withIntermediateDirectories: false)
+                chmod(folder.store, 0o700)
+            }
+            await store.checkFiles()
+            #expect(log.lines.count == 1 && log.lines[0].contains("deleted"), "\(log.lines)")
+            try await expectNew(store, named: "0002.sqlite", secret: secret, after: sequence)
+        }
+    }
+
+    /// Mutant: a folder with content is written to.
+    @Test func folderWithContentIsLeftAloneAndReportedOnce() async throws {
+        try await with { store in
+            let moved = folder.store + ".moved"
+            try FileManager.default.moveItem(atPath: folder.store, toPath: moved)
+            try FileManager.default.createDirectory(atPath: folder.store, withIntermediateDirectories: false)
+            try Data("notes".utf8).write(to: URL(fileURLWithPath: folder.store + "/notes.txt"))
+            for _ in 0..<3 { await store.checkFiles() }
+            #expect(log.lines.count == 1 && log.lines[0].contains("restart to use it"), "\(log.lines)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder.store) == ["notes.txt"])
+            // The moved store stays in use.
+            #expect(try await store.text(of: try cacheKey("/old")) == "old")
+            try FileManager.default.removeItem(atPath: folder.store)
+            try FileManager.default.moveItem(atPath: moved, toPath: folder.store)
+            await store.checkFiles()
+            #expect(try await store.statistics().databaseName == "0001.sqlite" && log.lines.count == 1)
+        }
+    }
+
+    @Test func unchangedStoreStaysInUse() async throws {
+        try await with { store in
+            for _ in 0..<3 { await store.checkFiles() }
+            #expect(try await store.statistics().databaseName == "0001.sqlite" && log.lines.isEmpty)
+            #expect(try await store.text(of: try cacheKey("/old")) == "old")
+        }
+    }
+
+    /// Thirty tasks read and write while the folder is deleted; each response is what was stored.
+    @Test func deletionUnderLoadServesNothingWrong() async throws {
+        try await with { store in
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for number in 0..<30 {
+                    tasks.addTask {
+                        for round in 0..<20 {
+                            let key = try cacheKey("/\(number)")
+                            // A write may fail while the store is renewed.
+                            try? await store.store(draft(key, at: clock.now()), "\(number)-\(round)")
+                            let text = try? await store.text(of: key)
+                            #expect(text?.hasPrefix("\(number)-") ?? true)
+                        }
+                    }
+                }
+                tasks.addTask {
+                    try FileManager.default.removeItem(atPath: folder.store)
+                    await store.checkFiles()
+                }
+                try await tasks.waitForAll()
+            }
+            await store.checkFiles()
+            try await store.store(draft(try cacheKey("/new"), at: clock.now()), "new")
+            #expect(try await store.text(of: try cacheKey("/new")) == "new")
+        }
+    }
+}
+
+/// The errors in a log.
+private final class ErrorLog: Sendable {
+    private let recorded = Mutex<[String]>([])
+
+    var lines: [String] { recorded.withLock { $0 } }
+    var logger: Logger { Logger(label: "test") { _ in Handler(log: self) } }
+
+    private struct Handler: LogHandler {
+        let log: ErrorLog
+        var metadata = Logger.Metadata()
+        var logLevel = Logger.Level.error
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) { log.recorded.withLock { $0.append("\(event.message)") } }
+    }
+}
