@@ -3,13 +3,20 @@ import LibC
 /// Reads whole files of a limited size.
 package enum LocalFile {
     /// The error if a file cannot be read. It reveals nothing of the content.
-    package struct Refusal: Error, Sendable, Hashable {
+    package struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
+        /// The path of the file.
+        package let path: String
         /// The fault and the next step, to follow the file's name.
         package let message: String
 
-        init(_ message: String) { self.message = message }
+        init(_ path: String, _ message: String) { (self.path, self.message) = (path, message) }
 
-        init(_ fault: String, code: CInt) { message = "\(fault): \(String(cString: strerror(code)))." }
+        init(_ path: String, _ fault: String, code: CInt) {
+            self.init(path, "\(fault): \(String(cString: strerror(code))).")
+        }
+
+        /// A sentence that begins with the path.
+        package var description: String { "'\(path)' \(message)" }
     }
 
     /// Reads a regular file. Symbolic links are followed, because a volume of Kubernetes consists
@@ -23,27 +30,27 @@ package enum LocalFile {
     package static func read(_ path: String, limit: Int, isSecret: Bool = false) throws(Refusal) -> [UInt8] {
         // Without 'O_NONBLOCK', opening a named pipe would wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw Refusal("cannot be opened", code: errno) }
+        guard descriptor >= 0 else { throw Refusal(path, "cannot be opened", code: errno) }
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw Refusal("is not a file.")
+            throw Refusal(path, "is not a file.")
         }
-        if isSecret, let fault = SecretAccess(status).fault(of: path, for: .current) { throw Refusal(fault) }
-        return try read(descriptor, limit: limit)
+        if isSecret, let fault = SecretAccess(status).fault(of: path, for: .current) { throw Refusal(path, fault) }
+        return try read(descriptor, path, limit: limit)
     }
 
-    private static func read(_ descriptor: CInt, limit: Int) throws(Refusal) -> [UInt8] {
+    private static func read(_ descriptor: CInt, _ path: String, limit: Int) throws(Refusal) -> [UInt8] {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 16 << 10)
         while bytes.count <= limit {
             let count = readBytes(descriptor, &piece, piece.count)
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw Refusal("cannot be read", code: errno) }
+            guard count >= 0 else { throw Refusal(path, "cannot be read", code: errno) }
             if count == 0 { break }
             bytes += piece.prefix(count)
         }
-        guard bytes.count <= limit else { throw Refusal("is too large. The limit is \(limit) bytes.") }
+        guard bytes.count <= limit else { throw Refusal(path, "is too large. The limit is \(limit) bytes.") }
         return bytes
     }
 }

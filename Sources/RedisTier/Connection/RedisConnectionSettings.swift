@@ -1,3 +1,4 @@
+import LocalFiles
 package import NIOCore
 package import NIOSSL
 
