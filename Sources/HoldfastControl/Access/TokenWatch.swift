@@ -1,6 +1,6 @@
 package import HTTPCacheSemantics
 package import Logging
-package import ServiceLifecycle
+import ServiceLifecycle
 import Synchronization
 
 /// Rereads the token files while the gateway runs, so that a token can be replaced without a

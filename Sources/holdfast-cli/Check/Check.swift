@@ -93,8 +93,8 @@ struct Check: AsyncParsableCommand {
         warnings += try examineOrigins(configuration)
         warnings += configuration.rules.sharingWarnings
         try FleetMember.check(configuration, environment: ProcessInfo.processInfo.environment)
-        if gateway != nil {
-            let start = StartCheck(configuration)
+        if let gateway {
+            let start = StartCheck(configuration, gateway)
             guard start.errors.isEmpty else { throw ConfigurationError(start.errors) }
             warnings += start.warnings
         }

@@ -12,11 +12,12 @@ import OfflineStore
 /// the folder of the access log, and the ports. It changes nothing.
 struct StartCheck {
     private let configuration: HoldfastConfiguration.Configuration
+    private let gateway: GatewayConfiguration
     private(set) var errors: [ConfigurationError.Finding] = []
     private(set) var warnings: [ConfigurationError.Finding] = []
 
-    init(_ configuration: HoldfastConfiguration.Configuration) {
-        self.configuration = configuration
+    init(_ configuration: HoldfastConfiguration.Configuration, _ gateway: GatewayConfiguration) {
+        (self.configuration, self.gateway) = (configuration, gateway)
         checkStore()
         checkTokens()
         checkLog()
@@ -101,7 +102,7 @@ struct StartCheck {
 
     /// The addresses with a port that the file sets.
     private var addresses: [(setting: String, address: ListenAddress)] {
-        let listeners = configuration.listeners.isEmpty ? [] : (try? [GatewayListener](configuration)) ?? []
+        let listeners = configuration.listeners.isEmpty ? [] : gateway.listeners
         let clients = listeners.compactMap { listener -> ListenAddress? in
             if case .address(let address, _, _, _) = listener { address } else { nil }
         }
