@@ -3,6 +3,7 @@ import CommandLineSupport
 import HTTPCacheOperations
 import Holdfast
 import HoldfastControl
+import HoldfastGateway
 
 /// `holdfast purge URL…`, `holdfast purge --tag TAG`, `holdfast purge --all`
 struct Purge: AsyncParsableCommand {
