@@ -1,5 +1,6 @@
 import HTTPCache
 import HoldfastConfiguration
+import HoldfastMetrics
 import HoldfastTesting
 import LibC
 import NIOCore
