@@ -49,7 +49,7 @@ struct QueryPiece {
 
     /// The decoded value; empty if there is no `=`.
     var value: [UInt8] {
-        FormParameter.decoded(bytes.drop { $0 != UInt8(ascii: "=") }.dropFirst())
+        Self.decoded(bytes.drop { $0 != UInt8(ascii: "=") }.dropFirst())
     }
 
     /// Whether some servers read more than one parameter in this piece, because they also split at

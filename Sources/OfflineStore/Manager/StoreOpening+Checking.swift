@@ -1,4 +1,5 @@
 import LibC
+import StoreFiles
 
 extension CacheManager {
     /// Checks whether a store could be opened for writing at a path: its settings, the folder's
