@@ -3,7 +3,7 @@ import HTTPTypes
 import Testing
 
 /// A policy whose rules say which cookies affect responses, and which are left out of the store.
-@Suite struct KeptCookiesTests {
+@Suite(.timeLimit(.minutes(20))) struct KeptCookiesTests {
     private final class Overrides: PolicyOverriding {
         let dependsOnContentType = true
         let overrides: PolicyOverrides

@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite struct RequestCookiesTests {
+@Suite(.timeLimit(.minutes(20))) struct RequestCookiesTests {
     private func read(_ lines: String...) -> [String]? {
         RequestCookies(fields(lines.map { ("cookie", $0) }))?.cookies.map { "\($0.name)=\($0.value)" }
     }

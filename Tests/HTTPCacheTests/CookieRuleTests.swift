@@ -89,7 +89,7 @@ import Testing
 
     @Test func bypassedRequestsLoseTheSameCookies() async throws {
         let fixture = fixture(keep: ["session"]) { $0.isBypassed = true }
-        fixture.transport.script(url, .fresh("one"))
+        fixture.transport.script(url, .fresh("one"), .fresh("two"))
         try await fixture.get(url, [.cookie: "_ga=1; session=1"], method: .post)
         try await fixture.get(url, [.cookie: "_ga=1; session=2"])
         #expect(sent(fixture) == ["session=1", "session=2"])

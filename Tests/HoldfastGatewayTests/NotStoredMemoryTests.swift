@@ -14,9 +14,11 @@ import Testing
         try await RawOrigin.with(respond: { _ in noStore }) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 for number in 0..<30 { _ = try await gateway.get("/\(number)") }
+                gateway.clock.advance(by: .seconds(1))
                 await gateway.server.traffic.watch(try TargetURI("http://gateway.example/a?b=1"))
                 for _ in 0..<NotStoredExample.limit { _ = try await gateway.get("/a?b=1") }
                 #expect(await examples(gateway, of: "/a?b=1") == NotStoredExample.limit)
+                gateway.clock.advance(by: .seconds(1))
                 // Only the last URL is watched, byte for byte.
                 await gateway.server.traffic.watch(try TargetURI("http://gateway.example/c"))
                 for target in ["/c", "/c", "/c"] { _ = try await gateway.get(target) }

@@ -192,7 +192,11 @@ struct RequestIDTests {
         try await RawOrigin.with(respond: { request in
             request.target == "/bad" ? .hangUp : .ok("fine", fields: "Cache-Control: no-store\r\n")
         }) { origin in
-            try await RunningGateway.with(origin: origin.url, configure: { $0.identifiesRequests = true }) { gateway in
+            let configure = { (configuration: inout GatewayConfiguration) in
+                RunningGateway.trustingClients(&configuration)
+                configuration.identifiesRequests = true
+            }
+            try await RunningGateway.with(origin: origin.url, configure: configure) { gateway in
                 for _ in 0..<10 { _ = try await gateway.get("/bad") }
                 let before = origin.requests.count { $0.target == "/bad" }
                 #expect(before < 10)

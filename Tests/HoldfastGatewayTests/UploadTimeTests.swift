@@ -123,6 +123,7 @@ struct UploadTimeTests {
         let port = listener.localAddress?.port ?? 0
         try await RunningGateway.with(
             origin: "http://127.0.0.1:\(port)",
+            configure: RunningGateway.trustingClients,
             configureTransport: { $0.sendTimeout = .passing(200) }
         ) { gateway in
             try await RawClient.with(port: gateway.port) { client in

@@ -75,11 +75,16 @@ extension Problem {
     }
 
     private static func detail(_ error: ExchangeError, of url: String) -> String {
-        switch error.code {
+        let contact = error.cause == nil ? "may not be contacted" : "is unreachable"
+        if error.outcome.detail == .coding {
+            return "'\(url)' is stored only with a content coding that the request does not accept, and its origin "
+                + "\(contact). Accept more codings in 'Accept-Encoding'."
+        }
+        return switch error.code {
         case .offlineMiss: "No usable response is stored for '\(url)', and its origin may not be contacted."
         case .staleForbidden:
             "The stored response for '\(url)' may not be used without validation (\(error.forbiddenBy ?? "")), and its "
-                + "origin \(error.cause == nil ? "may not be contacted" : "is unreachable")."
+                + "origin \(contact)."
         case .originUnreachable: "The origin of '\(url)' is unreachable, and no usable response is stored."
         case .transportFailed: "The origin of '\(url)' sent no valid response."
         case .invalidTarget: "'\(url)' is not an http or https resource."

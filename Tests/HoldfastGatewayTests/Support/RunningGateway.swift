@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheOperations
 import HTTPCacheSemantics
+import HoldfastConfiguration
 import HoldfastGateway
 import HoldfastTesting
 import HoldfastTracing
@@ -19,6 +20,11 @@ struct RunningGateway: Sendable {
     let store: InMemoryResponseStore
     let clock: ManualClock
     let port: Int
+
+    /// Trusts the client of a test, so that problems state their cause to it.
+    static func trustingClients(_ configuration: inout GatewayConfiguration) {
+        configuration.trustedClients = [AddressRange("127.0.0.1")].compactMap { $0 }
+    }
 
     /// Runs a gateway for the duration of the body.
     ///

@@ -236,7 +236,7 @@ struct UpgradeTests {
     }
 
     @Test("A 101 that no request asked for is an error") func unasked() async throws {
-        try await with { origin, gateway in
+        try await with(configure: RunningGateway.trustingClients) { origin, gateway in
             let response = try await gateway.get("/")
             #expect(response.status == 502)
             #expect(response.text.contains("switched protocols"))
