@@ -32,7 +32,7 @@ import Testing
         let findings = await run.findings()
         await door.close()
         if entry.strength != .check { ConformanceTests.judge(entry, findings) }
-        let addresses = [wireDoor.parts.originAddress, door.parts.originAddress]
+        let addresses = wireDoor.addresses + door.addresses
         #expect(findings.map { $0.text(without: addresses) } == wireFindings.map { $0.text(without: addresses) })
         #expect(run.responses.count == wire.responses.count)
         for (response, expected) in zip(run.responses, wire.responses) {

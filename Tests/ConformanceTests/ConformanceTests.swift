@@ -43,7 +43,7 @@ import Testing
         var list = CaseRun(entry, origin: listOrigin, door: listDoor)
         let listFindings = await list.findings()
         await listDoor.close()
-        let addresses = [wireDoor.parts.originAddress, listDoor.parts.originAddress]
+        let addresses = wireDoor.addresses + listDoor.addresses
         #expect(listFindings.map { $0.text(without: addresses) } == wireFindings.map { $0.text(without: addresses) })
         #expect(list.responses.count == wire.responses.count)
         for (list, wire) in zip(list.responses, wire.responses) {

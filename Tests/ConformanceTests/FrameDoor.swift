@@ -17,6 +17,9 @@ final class FrameDoor: CaseDoor {
     private let eventLoop: any EventLoop
     private let session: NIOLoopBoundBox<ClientSession>
     private let path: String
+    private static let host = "gateway.example"
+    /// The addresses that problems may name: the origin's, and the one that the client requests.
+    var addresses: [String] { [parts.originAddress, Self.host] }
 
     init(origin: CaseOrigin, path: String) async throws {
         self.path = path
@@ -60,7 +63,7 @@ final class FrameDoor: CaseDoor {
         let request = GatewayRequest(
             method: method,
             target: path + target,
-            authority: RequestedHost("gateway.example"),
+            authority: RequestedHost(Self.host),
             fields: list,
             receivedProtocol: .http11,
             content: content.map { .length(StatedLength(clamping: $0.bytes.count)) } ?? .none

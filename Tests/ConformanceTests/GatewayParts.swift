@@ -45,7 +45,7 @@ struct GatewayParts: Sendable {
         self.configuration = configuration
     }
 
-    /// The origin's address, which problems may name.
+    /// The origin's address.
     var originAddress: String { "127.0.0.1:\(wireOrigin.port)" }
 
     /// The side of the clients, over sockets.

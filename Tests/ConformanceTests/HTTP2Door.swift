@@ -10,6 +10,8 @@ actor HTTP2Door: CaseDoor {
     nonisolated let parts: GatewayParts
     private let server: GatewayServer
     private let address: ListenAddress
+    /// The addresses that problems may name: the origin's, and the one that the client requests.
+    var addresses: [String] { [parts.originAddress, "\(address)"] }
     private let path: String
     private let session: HTTP2ClientSession
     private var connection: WireConnection?

@@ -12,6 +12,8 @@ final class WireDoor: CaseDoor {
     let parts: GatewayParts
     private let server: GatewayServer
     private let address: ListenAddress
+    /// The addresses that problems may name: the origin's, and the one that the client requests.
+    var addresses: [String] { [parts.originAddress, "\(address)"] }
     private let path: String
     private let connection = Mutex<WireConnection?>(nil)
 
