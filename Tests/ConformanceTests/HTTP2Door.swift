@@ -11,7 +11,7 @@ actor HTTP2Door: CaseDoor {
     private let server: GatewayServer
     private let address: ListenAddress
     /// The addresses that problems may name: the origin's, and the one that the client requests.
-    var addresses: [String] { [parts.originAddress, "\(address)"] }
+    nonisolated var addresses: [String] { [parts.originAddress, "\(address)"] }
     private let path: String
     private let session: HTTP2ClientSession
     private var connection: WireConnection?

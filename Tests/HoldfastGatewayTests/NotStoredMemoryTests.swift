@@ -1,6 +1,7 @@
 import HTTPCacheOperations
 import HTTPCacheSemantics
 import HoldfastGateway
+import HoldfastTesting
 import Testing
 
 /// Examples of responses that were not stored.
