@@ -288,7 +288,9 @@ struct HoldfastFleetTests {
             """
         try folder.write(origin, text)
         for (file, byte) in [("fleet-secret", 0x61 as UInt8), ("new-fleet-secret", 0x62)] {
-            try Data(repeating: byte, count: 32).write(to: URL(fileURLWithPath: "\(folder.path)/\(file)"))
+            let path = "\(folder.path)/\(file)"
+            try Data(repeating: byte, count: 32).write(to: URL(fileURLWithPath: path))
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         }
     }
 
