@@ -63,8 +63,10 @@ public final class GatewayServer: Service {
     ///   - clock: the clock for the `Date` of responses without one.
     ///   - purging: performs purges by clients in ``GatewayConfiguration/purgers``; `nil` rejects
     ///     every PURGE.
-    ///   - health: returns the gateway's health, for ``GatewayConfiguration/healthPath``. One call
-    ///     serves all clients that ask at the same time. The default is `HealthStatus.ok`.
+    ///   - health: performs a health check, for ``GatewayConfiguration/healthPath``,
+    ///     ``GatewayConfiguration/livePath`` and ``GatewayConfiguration/readyPath``. One call
+    ///     serves all clients that request the same check at the same time. The default is
+    ///     `HealthStatus.ok`.
     ///   - accessLog: receives a line for each request that its level includes. The caller owns it,
     ///     and must keep it until the server has stopped.
     ///   - tracer: creates a span for each request; `nil` for none. Pass it to the
@@ -77,7 +79,7 @@ public final class GatewayServer: Service {
         clock: any WallClock = SystemWallClock(),
         logger: Logger,
         purging: (any ClientPurging)? = nil,
-        health: @escaping @Sendable () async -> HealthStatus = { .ok },
+        health: @escaping @Sendable (HealthCheck) async -> HealthStatus = { _ in .ok },
         accessLog: AccessLog? = nil,
         tracer: RequestTracer? = nil
     ) {
@@ -93,7 +95,7 @@ public final class GatewayServer: Service {
             clock: clock,
             logger: logger,
             admission: admission,
-            health: HealthReporter(health),
+            health: HealthReporters(health),
             tracer: tracer,
             labels: labels
         )
@@ -198,7 +200,7 @@ public final class GatewayServer: Service {
     }
 
     /// The number of clients waiting for the health check in progress.
-    var healthWaiterCount: Int { service.health.waiterCount }
+    var healthWaiterCount: Int { service.health[.all].waiterCount }
 
     /// Metrics of requests, outcomes, durations and connections. Each loop counts for itself, and a
     /// scrape sums the loops.

@@ -3,10 +3,11 @@ package import LibC
 /// Who has access to a file that holds a secret: a token, a private key or a password.
 ///
 /// One policy for all of them: the file belongs to the process's user or to root, only its owner
-/// may change it, and only a group of the process may read it too. So a Secret of Kubernetes can be
-/// mounted with mode 0440, owner root and the pod's group. A process of root accepts any owner and
-/// any group, because it can read every file, and checks files for the user who will serve.
-/// docs/decisions/0079
+/// may change it, and only a group of the process, or root's group for a file of root, may read it
+/// too. So a Secret of Kubernetes can be mounted with mode 0440, owner root and the pod's group,
+/// and a credential of systemd (root, root's group, 0440, with an access control list) can be used.
+/// A process of root accepts any owner and any group, because it can read every file, and checks
+/// files for the user who will serve. docs/decisions/0079
 package struct SecretAccess: Sendable, Hashable {
     /// The user and the groups of a process.
     package struct Reader: Sendable, Hashable {
@@ -49,7 +50,10 @@ package struct SecretAccess: Sendable, Hashable {
             return
                 "belongs to another user (\(owner)). It must belong to this process's user (\(reader.user)) or to root."
         }
-        guard mode & 0o040 == 0 || reader.groups.contains(group) else {
+        // With an access control list, the group's bits are the list's mask, and do not say that
+        // the group may read. Only root can give a member to its group, and a list to its file.
+        let isOfRoot = owner == 0 && group == 0
+        guard mode & 0o040 == 0 || reader.groups.contains(group) || isOfRoot else {
             return
                 "can be read by a group that this process is not in (group \(group), \(shown)): run 'chmod 600 \(path)'."
         }

@@ -8,8 +8,8 @@ import Testing
         try folder.write(origin, "health: {path: /healthz}")
     }
 
-    private func status(_ port: Int) async throws -> String {
-        let response = try await ServerProcess.get("/healthz", at: port, host: "any.test")
+    private func status(_ port: Int, _ path: String = "/healthz") async throws -> String {
+        let response = try await ServerProcess.get(path, at: port, host: "any.test")
         let line = response.prefix { $0 != "\r\n" }
         return "\(line.dropFirst(9).prefix(3)) \(response.split(separator: "\r\n\r\n").last ?? "")"
     }
@@ -43,6 +43,39 @@ import Testing
                     let reply = try await gateway.curl("/healthz")
                     #expect(reply.status == 200 && reply.json["status"] as? String == "degraded")
                 }
+            }
+        }
+    }
+
+    /// A process that drains is alive: a restart would end its requests. But it gets no new ones.
+    @Test func drainingGatewayIsAliveButNotReady() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                try folder.write(origin, "health: {live: /live, ready: /ready}\ndrain: {delay: 10 m}")
+                // The signal at the end skips the delay.
+                let ending = try await PurgedGateway.with(folder) { gateway in
+                    let port = gateway.server.port
+                    func expect(_ live: String, _ ready: String) async throws {
+                        try await withThrowingTaskGroup(of: Void.self) { clients in
+                            for _ in 0..<30 {
+                                clients.addTask {
+                                    #expect(try await status(port, "/live") == live)
+                                    #expect(try await status(port, "/ready") == ready)
+                                }
+                            }
+                            try await clients.waitForAll()
+                        }
+                    }
+                    let fine = "200 {\"status\":\"ok\"}\n"
+                    try await expect(fine, fine)
+                    // The gateway can still serve, so it should get requests.
+                    #expect(try await gateway.run(["mode", "offline", "--for", "1h"]).status == 0)
+                    try await expect(fine, "200 {\"status\":\"degraded\"}\n")
+                    gateway.server.signal(SIGTERM)
+                    _ = await gateway.server.log.line(containing: "Stopping")
+                    try await expect(fine, "503 {\"status\":\"ending\"}\n")
+                }
+                #expect(ending.status == 0)
             }
         }
     }

@@ -70,6 +70,39 @@ extension HoldfastMetricsTests {
         }
     }
 
+    /// Prometheus does not see the increase of a counter that first appears with the value 1.
+    @Test(
+        "Each metric that alerts use is there before the first request",
+        .enabled(if: python != nil, "Python 3 reads them")
+    )
+    func metricsOfAlertsExistFromTheStart() async throws {
+        let script = Self.root.appendingPathComponent("Tests/Scripts/metric-names").path
+        let rules = Self.root.appendingPathComponent("Packaging/prometheus/holdfast.rules.yml").path
+        let outcome = try await Tool.run(URL(fileURLWithPath: try #require(Self.python)), [script, rules])
+        #expect(outcome.status == 0, "\(outcome.error)")
+        let used = Set(outcome.lines)
+        #expect(used.contains("holdfast_offline_refused_total") && used.count > 12)
+        try await PurgedGateway.withOrigin { gateway, _ in
+            let text = try await gateway.curl("/metrics").text
+            let samples = text.split(separator: "\n").filter { $0.first != "#" }
+            let names = Set(samples.map { String($0.prefix { $0 != "{" && $0 != " " }) })
+            for name in used.subtracting(Self.absent) {
+                #expect(names.contains(name) || names.contains(name + "_count"), "\(name)")
+            }
+            // The labels too, for each route.
+            for route in ["1", "2"] {
+                for reason in ["not-stored", "must-revalidate", "cookie", "limit"] {
+                    let labels = "{route=\"\(route)\",reason=\"\(reason)\"} 0"
+                    #expect(samples.contains("holdfast_offline_refused_total\(labels)"), "\(labels)")
+                }
+                #expect(samples.contains { $0.hasPrefix("holdfast_not_stored_total{route=\"\(route)\"") })
+            }
+            for operation in ["read", "write", "invalidate"] {
+                #expect(samples.contains("holdfast_store_failures_total{operation=\"\(operation)\"} 0"))
+            }
+        }
+    }
+
     @Test(
         "promtool finds no fault",
         .enabled(if: promtool != nil, "promtool reads it; 'make test-metrics' downloads it")

@@ -38,6 +38,7 @@ import Testing
             ("control: {listen: 127.0.0.1:1}", nil, "5 s"),
             ("control: {listen: 127.0.0.1:1}\ndrain: {delay: off}", .zero, "off  (line 3)"),
             ("control: {socket: off}\nhealth: {path: /up}", nil, "5 s"),
+            ("health: {ready: /up}", nil, "5 s"), ("health: {live: /up}", nil, "off  (default)"),
             ("drain: {delay: 0 s}", .zero, "off  (line 2)"), ("drain: {delay: 10 m}", .seconds(600), "10 m  (line 2)"),
             ("control: {socket: off}\ndrain: {delay: 250 ms}", .milliseconds(250), "250 ms  (line 3)"),
         ] {

@@ -96,8 +96,28 @@ import Testing
             "f:2: health.path: '/\(String(repeating: "x", count: 99))…' has 129 bytes; the limit is 128. Choose a shorter path."
         ),
         (
+            "version: 1\nhealth: {path: /a, ready: /b, live: /a}",
+            "f:2: health.live: It is the same path as 'health.path'. Each health check needs a path of its own."
+        ),
+        (
+            "version: 1\nmetrics: {listen: '0.0.0.0:9464'}",
+            "f:2: metrics.listen: '0.0.0.0:9464' is reachable from other machines. Listen on '127.0.0.1', or set 'metrics.public: true' to serve the metrics to other machines; 'metrics.token' and 'metrics.tls' restrict who can read them."
+        ),
+        (
+            "version: 1\nmetrics: {listen: '[fd00::7]:9464', token: t}",
+            "f:2: metrics.listen: '[fd00::7]:9464' is reachable from other machines. Listen on '127.0.0.1', or set 'metrics.public: true' to serve the metrics to other machines; 'metrics.token' and 'metrics.tls' restrict who can read them."
+        ),
+        (
+            "version: 1\nmetrics: {public: true}",
+            "f:2: metrics.public: It has no effect without 'metrics.listen'. Set 'metrics.listen', or remove this setting."
+        ),
+        (
+            "version: 1\nmetrics:\n  listen: 127.0.0.1:1\n  tls:\n    certificates: [{name: m, chain: c, key: k}]\n    alpn: [http/1.1]",
+            "f:6: metrics.tls: 'alpn' has no effect: metrics are served over HTTP/1.1 only. Remove it."
+        ),
+        (
             "version: 1\nhealth: {pfad: /a}",
-            "f:2: health: 'pfad' is unknown. Known names: 'path'."
+            "f:2: health: 'pfad' is unknown. Known names: 'path', 'live', 'ready'."
         ),
         ("version: 1\nversion: 1", "f:1: Duplicate keys: 'version'. Each key may occur only once in a mapping."),
         (

@@ -13,7 +13,8 @@ import Testing
         threads: 2
         mode: automatic
         clients: {trusted: [10.0.0.0/8, "fd00::/8"], cache-status: trusted, request-id: on, trace: forward}
-        health: {path: /healthz}
+        health: {path: /healthz, live: /live, ready: /ready}
+        metrics: {listen: 0.0.0.0:9464, public: true, token: metrics.token, tls: {certificates: [{name: m, chain: m.pem, key: m.key}]}}
         store: {path: api.store, budget: 10 GiB, memory: 64 MiB, largest-resident-body: 256 KiB, variants-per-key: 32, secure-delete: false, keep-offline-copies: true,
                 quotas: {tags: {images: 1 GiB}, origins: {"https://api.example.com": 2 GiB}, each-origin: 1 GiB}}
         limits: {connections: 10000, connections-per-client: 100, request-body: 1 GiB, upload-rate: 1 KiB, in-flight-per-origin: 256, waiting-per-origin: 4096, keyed-content: 1 MiB, request-head: 64 KiB, tunnels: 500, response-memory: 128 MiB}
@@ -129,6 +130,10 @@ import Testing
         #expect(configuration.clients.trusted == [AddressRange("10.0.0.0/8"), AddressRange("fd00::/8")])
         #expect(configuration.clients.cacheStatus == .trusted && configuration.store.variantsPerKey == 32)
         #expect(configuration.clients.identifiesRequests == true && configuration.clients.forwardsTrace == true)
+        #expect(configuration.health.live == "/live" && configuration.health.ready == "/ready")
+        #expect(configuration.metrics.listen == "0.0.0.0:9464" && configuration.metrics.isPublic)
+        #expect(configuration.metrics.token == "metrics.token")
+        #expect(configuration.metrics.tls?.certificates == [.init(name: "m", chain: "m.pem", key: "m.key")])
         #expect(configuration.health.path == "/healthz" && configuration.routes[0].tagsFrom == [.surrogateKey])
         #expect(configuration.routes[0].upgrades == ["websocket"] && configuration.limits.tunnels == 500)
         #expect(configuration.stallTimeouts.tunnel == .seconds(120))
@@ -268,6 +273,19 @@ import Testing
         #expect(decided.map(\.rule) == ["route 1"] && decided.map(\.line) == [3])
         let settings = configuration.effective.routes.map { $0.settings.first { $0.name == "tags-from" }?.value }
         #expect(settings == ["[xkey]", "[Cache-Tag]", nil])
+    }
+
+    @Test func filesOfMetricsAreBesideTheFile() throws {
+        let pair = "{name: m, chain: c, key: /k}"
+        let yaml = "version: 1\nmetrics: {listen: '127.0.0.1:1', token: t, tls: {certificates: [\(pair)]}}"
+        let configuration = try Configuration(yaml: yaml, file: "/etc/h/holdfast.yaml")
+        #expect(configuration.metricsToken == "/etc/h/t")
+        let tls = try #require(configuration.metricsTLS)
+        #expect(tls.certificates == [.init(name: "m", chain: "/etc/h/c", key: "/k")])
+        // The control plane serves no HTTP/2.
+        #expect(tls.protocols == [.http11])
+        let shown = configuration.effective.settings.first { $0.name == "metrics.tls" }
+        #expect(shown?.value == "{certificates: [\(pair)]}" && shown?.line == 2)
     }
 
     @Test func healthPathIsReadAsWritten() throws {

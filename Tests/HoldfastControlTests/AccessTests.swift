@@ -135,6 +135,63 @@ import Testing
         #expect(status(entryPoint, head([("Authorization", "Bearer " + Self.secret)], host: host)) == expected)
     }
 
+    /// Mutant: the port of an address is not read.
+    @Test(arguments: [
+        ("10.0.0.7", true), ("10.0.0.7:9464", true), ("[fd00::7]", true), ("[FD00::7]:9464", true), ("127.0.0.2", true),
+        ("[::ffff:10.0.0.7]:1", true),
+        // Names, which DNS rebinding needs.
+        ("a.test", false), ("10.0.0.7.a.test", false), ("10.0.0.7.", false), ("localhost", false), ("", false),
+        // Other notations of addresses, and what only looks like one.
+        ("10.7", false), ("0x0a.0.0.7", false), ("167772167", false), ("fd00::7", false), ("[10.0.0.7]", false),
+        ("10.0.0.7:a", false), ("10.0.0.7:1:2", false), ("[fd00::7]1", false), ("[fd00::7", false), ("[]", false),
+        ("[fd00::7]:a", false), ("u@10.0.0.7", false), ("[fe80::1%eth0]", false), (" 10.0.0.7", false),
+        // The addresses of all addresses.
+        ("0.0.0.0:9464", false), ("[::]:9464", false),
+    ]) func addressIsRecognized(_ host: String, _ expected: Bool) throws {
+        #expect(AllowedHosts.isAddress(host) == expected)
+        let address = MetricsAddress(host: "0.0.0.0", port: 1)
+        let request = head([], host: host)
+        func isAdmitted(_ acceptsAddresses: Bool) -> Bool {
+            (try? MetricsEntryPoint(address).admit(request, from: "192.0.2.1", acceptsAddresses)) != nil
+        }
+        let isNamed = host == "localhost"
+        // Elsewhere, an address must be one of the control plane's.
+        #expect(isAdmitted(true) == (expected || isNamed) && isAdmitted(false) == isNamed)
+        let authorized = head([("Authorization", "Bearer " + Self.secret)], host: host)
+        let client = try? entryPoint().admit(authorized, from: "192.0.2.1", acceptsAddresses: true)
+        #expect((client != nil) == (expected || isNamed))
+        #expect(status(try entryPoint(), authorized) == (isNamed ? 200 : 421))
+    }
+
+    /// Mutant: every operation accepts any address.
+    @Test func anyAddressReadsOnlyHealthAndMetrics() {
+        let paths = ControlResponder.operations.filter(\.acceptsAddresses).map { "\($0.method) \($0.path)" }
+        #expect(Set(paths) == ["GET /livez", "GET /readyz", "GET /healthz", "GET /metrics"])
+    }
+
+    /// Mutant: the token of the port for metrics is not checked.
+    @Test func metricsNeedTheirTokenIfThereIsOne() throws {
+        let verifier = try TokenVerifier([try token(Self.secret, name: "metrics")])
+        let address = MetricsAddress(host: "127.0.0.1", port: 1, hosts: ["scrape.test"], tokens: verifier)
+        let entryPoint = MetricsEntryPoint(address)
+        let right = [("Authorization", "Bearer " + Self.secret)]
+        for host in ["scrape.test", "10.0.0.7:1", "localhost"] {
+            let client = try entryPoint.admit(head(right, host: host), from: "192.0.2.1", true)
+            #expect(client == ControlClient(name: "metrics", scope: .read))
+            for wrong in [[], [("Authorization", "Bearer " + Self.other)], right + right] {
+                let error = #expect(throws: ControlProblem.self) {
+                    try entryPoint.admit(head(wrong, host: host), from: "192.0.2.\(host.utf8.count)", true)
+                }
+                #expect(error?.status == 401)
+            }
+        }
+        let metrics = ControlEntryPoint.metrics(entryPoint)
+        #expect(metrics.opens(presenting: right.map(\.1)) && !metrics.opens(presenting: []))
+        #expect(throws: ControlProblem.self) {
+            try entryPoint.admit(head(right, host: "a.test"), from: "192.0.2.1", true)
+        }
+    }
+
     @Test(arguments: ["http://a.test/livez", "http://localhost/livez", "*", "localhost:1", ""])
     func targetIsAPath(_ target: String) throws {
         var head = head([("Authorization", "Bearer " + Self.secret)], host: "localhost")

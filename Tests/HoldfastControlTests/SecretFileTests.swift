@@ -11,15 +11,19 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct SecretFileTests {
     private static let reader = SecretAccess.Reader(user: 1000, groups: [1000, 2000])
 
-    /// Mutants: others may read; any group may read; any user may own.
+    /// Mutants: others may read; any group may read; any user may own; root's group may read any
+    /// file.
     @Test(arguments: [
         // Kubernetes: a mounted Secret of a pod with 'fsGroup: 2000'.
         (0o440, 0, 2000, true), (0o400, 0, 0, true), (0o640, 0, 1000, true), (0o600, 1000, 1000, true),
         (0o400, 1000, 7, true), (0o440, 1000, 2000, true),
         (0o444, 0, 2000, false), (0o644, 1000, 1000, false), (0o604, 1000, 1000, false), (0o441, 0, 2000, false),
         (0o460, 0, 2000, false), (0o620, 1000, 1000, false), (0o450, 0, 2000, false),
+        // systemd: a credential of root and its group. An access control list lets the user read.
+        (0o440, 0, 0, true), (0o444, 0, 0, false), (0o460, 0, 0, false),
         // The group of others, and a file that another user can change.
-        (0o440, 0, 0, false), (0o640, 1000, 7, false), (0o600, 7, 1000, false), (0o440, 7, 2000, false),
+        (0o440, 0, 7, false), (0o440, 1000, 0, false),
+        (0o640, 1000, 7, false), (0o600, 7, 1000, false), (0o440, 7, 2000, false),
     ])
     func oneOwnerAndOneGroupMayRead(_ mode: Int, _ owner: Int, _ group: Int, _ isAllowed: Bool) {
         let access = SecretAccess(mode: mode_t(mode), owner: uid_t(owner), group: gid_t(group))

@@ -465,6 +465,47 @@ import Testing
         }
     }
 
+    /// Mutant: a reason appears only once it is counted.
+    @Test("The series of alerts are there before anything happened")
+    func seriesOfAlertsExistFromTheStart() async throws {
+        try await withGateway { _ in
+            .ok("a")
+        } _: { gateway, _ in
+            let scrape = await Scrape(gateway)
+            let route = ["route": "1"]
+            for (name, count) in [
+                ("holdfast_exchanges_total", ExchangeEnding.allCases.count),
+                ("holdfast_not_stored_total", StorageRefusal.allCases.count),
+                ("holdfast_offline_refused_total", OfflineRefusal.allCases.count),
+                ("holdfast_offline_answerable_total", OfflineRefusal.allCases.count + 1),
+                ("holdfast_hits_total", 0), ("holdfast_tunnels_total", 0),
+            ] {
+                #expect(scrape.series(name, route).count == count && scrape.count(name) == 0, "\(name)")
+                // No request belongs to the other labels.
+                #expect(scrape.series(name, [:]).count == count, "\(name)")
+            }
+            #expect(scrape.series("http_server_request_duration_seconds", ["http_route": "1"]).count == 1)
+            #expect(scrape.count("http_server_request_duration_seconds") == 0)
+            // The first request is counted in the series that exists.
+            _ = try await gateway.get("/a")
+            let after = await Scrape(gateway)
+            #expect(after.series("http_server_request_duration_seconds", [:]).count == 1)
+            #expect(after.count("http_server_request_duration_seconds", ["http_response_status_code": "200"]) == 1)
+        }
+    }
+
+    @Test("Routes beyond the limit have the series of alerts too") func otherRoutesHaveSeriesOfAlerts() {
+        let counters = RouteCounters()
+        func routes(_ count: Int) -> Set<String> {
+            let names = ["none", "other"] + (0..<count).map { "r\($0)" }
+            let refused = counters.families(names).first { $0.description.name == "holdfast_offline_refused_total" }
+            return Set(refused?.series.flatMap(\.labels.all).filter { $0.name == "route" }.map(\.value) ?? [])
+        }
+        #expect(routes(2) == ["r0", "r1"] && routes(RouteLabels.limit - 1).count == RouteLabels.limit - 1)
+        #expect(routes(RouteLabels.limit).count == RouteLabels.limit + 1)
+        #expect(routes(RouteLabels.limit).contains("other"))
+    }
+
     @Test("Names of routes stay, and those beyond the limit share one") func namesRoutes() throws {
         let labels = RouteLabels()
         let origin = try GatewayOrigin("http://o.example")

@@ -13,7 +13,7 @@ import Testing
 struct HealthPathTests {
     /// A health that the test changes. It counts how often it was asked.
     private final class Health: Sendable {
-        private let state = Mutex((status: HealthStatus.ok, count: 0))
+        private let state = Mutex((status: HealthStatus.ok, count: 0, checks: [HealthCheck]()))
         let gates: Gates?
 
         init(gates: Gates? = nil) { self.gates = gates }
@@ -22,8 +22,14 @@ struct HealthPathTests {
 
         func set(_ status: HealthStatus) { state.withLock { $0.status = status } }
 
-        func status() async -> HealthStatus {
-            state.withLock { $0.count += 1 }
+        /// The checks that were performed, in order.
+        var checks: [HealthCheck] { state.withLock { $0.checks } }
+
+        func status(of check: HealthCheck) async -> HealthStatus {
+            state.withLock { state in
+                state.count += 1
+                state.checks.append(check)
+            }
             await gates?.pass("check")
             return state.withLock { $0.status }
         }
@@ -40,7 +46,7 @@ struct HealthPathTests {
             try await RunningGateway.with(
                 origin: origin.url,
                 rules: rules,
-                health: { await health.status() },
+                health: { await health.status(of: $0) },
                 configure: {
                     $0.healthPath = path
                     configure(&$0)
@@ -61,6 +67,26 @@ struct HealthPathTests {
             let head = try await gateway.send("HEAD /healthz HTTP/1.1\r\nHost: a.example\r\n\r\n")
             #expect(head.status == code && head["Content-Length"] == response["Content-Length"])
             #expect(origin.connectionCount == 0)
+        }
+    }
+
+    /// Mutant: the path for readiness shows the liveness.
+    @Test(arguments: [("/live", HealthCheck.live), ("/ready", .ready), ("/healthz", .all), ("/ready?probe=1", .ready)])
+    func eachCheckHasAPathOfItsOwn(_ target: String, _ check: HealthCheck) async throws {
+        try await withGateway(configure: {
+            $0.livePath = "/live"
+            $0.readyPath = "/ready"
+        }) { gateway, origin, health in
+            health.set(.failing)
+            let response = try await gateway.send("GET \(target) HTTP/1.1\r\nHost: 10.0.0.7:8080\r\n\r\n")
+            #expect(response.status == 503 && response.text == "{\"status\":\"failing\"}\n")
+            #expect(health.checks == [check] && origin.connectionCount == 0)
+            for other in ["/live/", "/ready2", "/liv"] {
+                let response = try await gateway.send("GET \(other) HTTP/1.1\r\nHost: a\r\n\r\n")
+                #expect(response.text == "origin", "\(other)")
+            }
+            #expect(try await gateway.send("POST \(target) HTTP/1.1\r\nHost: a\r\n\r\n").status == 405)
+            #expect(health.count == 1)
         }
     }
 

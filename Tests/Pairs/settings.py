@@ -71,7 +71,11 @@ TOP = {
     "clients.trace": [None, "forward"],
     "clients.request-id": [None, "on"],
     "health.path": [None, "/gateway-health"],
+    "health.live": [None, "/gateway-live"],
+    "health.ready": [None, "/gateway-ready"],
     "metrics.listen": [None, "127.0.0.1:0"],
+    "metrics.public": [None, True],
+    "metrics.token": [None, "pairs.token"],
     "store.budget": [None, "16 MiB"],
     "store.memory": [None, "0 B"],
     "store.largest-resident-body": [None, "1 B"],
@@ -174,6 +178,7 @@ FIXED = {
     "top:listen": "each world listens without and with TLS, on a Unix socket, and with the PROXY protocol",
     "top:store.path": "each world has its own",
     "top:control.socket": "each world has one, for purges",
+    "top:metrics.tls": "no client of a world reads metrics from their port",
     "route:name": "in messages alone",
     "route:origin": "each world has one; its path is a level of 'origin:mirrors' for mirrors",
     "origin:key": "is the key of 'origin:certificate'",
@@ -216,6 +221,8 @@ def excluded():
     without_control = ("top:control.listen", 0)
     for name in ("top:control.tokens", "top:control.hosts", "top:control.insecure"):
         yield (name, 1), without_control
+    for name in ("top:metrics.public", "top:metrics.token"):
+        yield (name, 1), ("top:metrics.listen", 0)
     for mirrors in except_default("origin:mirrors"):
         yield ("route:preserve-host", 1), mirrors
     yield ("origin:credentials", 1), ("origin:mirrors", 0)

@@ -3,12 +3,13 @@ extension Configuration {
     /// that takes longer to stop.
     package static let longestDrainDelay = Duration.seconds(600)
 
-    /// Returns the default delay: 5 s if load balancers can check readiness, on `control.listen` or
-    /// on `health.path`; otherwise zero.
+    /// Returns the default delay: 5 s if load balancers can check readiness, on `control.listen`,
+    /// `health.path` or `health.ready`; otherwise zero.
     ///
     /// - Parameter isControlled: whether the control plane is enabled.
     package func standardDrainDelay(isControlled: Bool) -> Duration {
-        let isReadinessSeen = health.path != nil || (isControlled && control.listen != nil)
+        let isReadinessSeen =
+            health.path != nil || health.ready != nil || (isControlled && control.listen != nil)
         return isReadinessSeen ? .seconds(5) : .zero
     }
 

@@ -12,6 +12,17 @@ extension Configuration {
         control.tokens.map { Token(name: $0.name, file: besideFile($0.file), scope: $0.scope) }
     }
 
+    /// The path of the file with the token for metrics, as a path that can be opened.
+    package var metricsToken: String? { metrics.token.map(besideFile) }
+
+    /// The TLS settings of the address for metrics, with paths that can be opened. The control
+    /// plane serves HTTP/1.1 only.
+    package var metricsTLS: TLS? {
+        guard var tls = metrics.tls?.mapPaths(besideFile) else { return nil }
+        tls.protocols = [.http11]
+        return tls
+    }
+
     /// The listeners, with Unix socket and certificate paths that can be opened.
     package var resolvedListeners: [Listener] {
         listeners.map { listener in

@@ -81,6 +81,7 @@ extension Configuration {
             )
         }
         findings += controlContradictions()
+        findings += healthContradictions()
         findings += originContradictions()
         // Without the URL, the other 'fleet' settings cannot be checked.
         if !refused.contains("fleet.url") { findings += fleetContradictions() }

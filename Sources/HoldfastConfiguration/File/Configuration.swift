@@ -138,19 +138,29 @@ public struct Configuration: Sendable {
         package init() {}
     }
 
-    /// `health`: the health check that clients of the gateway can request.
+    /// `health`: the health checks that clients of the gateway can request.
     package struct Health: Sendable, Hashable {
-        /// `path`: the path of the health check. `nil` disables it.
+        /// `path`: the path of the check that includes all others. `nil` disables it.
         package var path: String?
-        /// Creates settings without a path.
+        /// `live`: the path that shows whether the process works. `nil` disables it.
+        package var live: String?
+        /// `ready`: the path that shows whether the gateway should get requests. `nil` disables it.
+        package var ready: String?
+        /// Creates settings without paths.
         package init() {}
     }
 
     /// `metrics`: the address at which Prometheus scrapes the gateway.
     package struct Metrics: Sendable, Hashable {
-        /// `listen`: the host and port on this machine that serve only `/metrics`. `nil` disables
-        /// it.
+        /// `listen`: the host and port that serve only `/metrics`. `nil` disables it.
         package var listen: String?
+        /// `public`: whether other machines may be able to connect.
+        package var isPublic = false
+        /// `token`: the path of a file with the token that clients need, relative to the
+        /// configuration file. `nil` requires none.
+        package var token: String?
+        /// `tls`: the certificates. `nil` serves without TLS.
+        package var tls: TLS?
         /// Creates settings without an address.
         package init() {}
 
@@ -275,7 +285,8 @@ public struct Configuration: Sendable {
     package var drainTimeout: Duration?
     /// `drain.delay`: the time between the first `SIGTERM` and closing the listeners. During this
     /// time, the gateway reports that it is not ready, but still accepts connections. Zero means no
-    /// delay. `nil` means 5 s with `control.listen` or `health.path`, otherwise no delay.
+    /// delay. `nil` means 5 s with `control.listen`, `health.path` or `health.ready`, otherwise no
+    /// delay.
     package var drainDelay: Duration?
     /// `timeouts.client`, `timeouts.send`, `timeouts.receive`, `timeouts.tunnel`: the maximum time
     /// without progress in a transfer.

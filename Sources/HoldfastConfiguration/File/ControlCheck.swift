@@ -1,21 +1,21 @@
 extension Configuration {
     /// Returns findings for control plane settings that contradict each other, that would send a
-    /// token over a network in clear text, or that would let other machines read metrics without a
-    /// token.
+    /// token over a network in clear text, or that would let other machines read metrics although
+    /// no setting says so.
     func controlContradictions() -> [ConfigurationError.Finding] {
         var findings: [ConfigurationError.Finding] = []
         func report(_ setting: String, _ message: String) {
             findings.append(.init(file: file, line: lines[setting], setting: setting, message: message))
         }
-        if control.listen == nil {
-            for (setting, isSet) in [
-                ("control.hosts", !control.hosts.isEmpty), ("control.insecure", control.isInsecure),
-            ] where isSet {
-                report(
-                    setting,
-                    "It has no effect without 'control.listen'. Set 'control.listen', or remove this setting."
-                )
+        func reportWithout(_ needed: String, _ settings: [(name: String, isSet: Bool)]) {
+            for setting in settings where setting.isSet {
+                report(setting.name, "It has no effect without '\(needed)'. Set '\(needed)', or remove this setting.")
             }
+        }
+        if control.listen == nil {
+            // The hosts are also those of the port for metrics.
+            let hasHosts = !control.hosts.isEmpty && metrics.listen == nil
+            reportWithout("control.listen", [("control.hosts", hasHosts), ("control.insecure", control.isInsecure)])
             if !control.tokens.isEmpty, clients.purgers.isEmpty {
                 report(
                     "control.tokens",
@@ -41,11 +41,20 @@ extension Configuration {
                     + "Listen on '127.0.0.1' behind a proxy or a tunnel with TLS, or set 'control.insecure: true'."
             )
         }
-        if metrics.isReachableFromOthers {
+        if metrics.listen == nil {
+            reportWithout(
+                "metrics.listen",
+                [
+                    ("metrics.public", metrics.isPublic), ("metrics.token", metrics.token != nil),
+                    ("metrics.tls", metrics.tls != nil),
+                ]
+            )
+        }
+        if metrics.isReachableFromOthers, !metrics.isPublic {
             report(
                 "metrics.listen",
-                "\(shown(metrics.listen ?? "")) is reachable from other machines, and requires no token. "
-                    + "Listen on '127.0.0.1', or let Prometheus scrape 'control.listen' with a token."
+                "\(shown(metrics.listen ?? "")) is reachable from other machines. Listen on '127.0.0.1', or set 'metrics.public: true' "
+                    + "to serve the metrics to other machines; 'metrics.token' and 'metrics.tls' restrict who can read them."
             )
         }
         return findings

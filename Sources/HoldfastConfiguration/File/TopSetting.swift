@@ -92,26 +92,6 @@ struct TopSetting: Sendable {
         ),
     ]
 
-    private static let health = [
-        TopSetting(
-            "health.path",
-            read: { (value, configuration) throws(Refusal) in
-                configuration.health.path = value.isOff ? nil : try path(value)
-            },
-            written: { $0.health.path ?? "off" }
-        )
-    ]
-
-    private static let metrics = [
-        TopSetting(
-            "metrics.listen",
-            read: { (value, configuration) throws(Refusal) in
-                configuration.metrics.listen = value.isOff ? nil : try listen(value)
-            },
-            written: { $0.metrics.listen ?? "off" }
-        )
-    ]
-
     private static let store = [
         TopSetting(
             "store.path",

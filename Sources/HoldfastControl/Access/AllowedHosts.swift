@@ -1,4 +1,5 @@
 import HTTPCacheSemantics
+import LibC
 
 /// The host names that clients may use for a control plane. Other names are rejected, which
 /// prevents DNS rebinding.
@@ -28,6 +29,37 @@ struct AllowedHosts: Sendable {
         guard let colon = host.lastIndex(of: ":"), !host[colon...].contains("]") else { return false }
         let port = host[host.index(after: colon)...]
         return port.utf8.allSatisfy(\.isDigit) && hosts.contains(String(host[..<colon]))
+    }
+
+    /// Returns whether a host is an IP address, with or without a port. DNS rebinding needs a name,
+    /// so an address is no sign of it. The wildcard addresses are excluded: they are the address of
+    /// no machine.
+    static func isAddress(_ host: String) -> Bool {
+        var address = Substring(host)
+        if address.hasPrefix("[") {
+            guard let end = address.firstIndex(of: "]") else { return false }
+            let port = address[end...].dropFirst()
+            guard port.isEmpty || (port.hasPrefix(":") && port.dropFirst().utf8.allSatisfy(\.isDigit)) else {
+                return false
+            }
+            address = address[..<end].dropFirst()
+            guard address.contains(":") else { return false }
+        } else if let colon = address.lastIndex(of: ":") {
+            guard address[colon...].dropFirst().utf8.allSatisfy(\.isDigit) else { return false }
+            address = address[..<colon]
+            guard !address.contains(":") else { return false }
+        }
+        guard let bytes = Self.bytes(of: String(address)) else { return false }
+        return bytes.contains { $0 != 0 }
+    }
+
+    /// Returns the bytes of an IP address in the usual notation; `nil` for any other text.
+    private static func bytes(of address: String) -> [UInt8]? {
+        for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
+            var bytes = [UInt8](repeating: 0, count: count)
+            if inet_pton(family, address, &bytes) == 1 { return bytes }
+        }
+        return nil
     }
 
     /// The hosts, as error messages list them.

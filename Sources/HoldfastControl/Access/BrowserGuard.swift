@@ -13,11 +13,16 @@ struct BrowserGuard: Sendable {
 
     /// Checks the host, target and origin of a request.
     ///
+    /// - Parameter acceptsAddresses: whether `Host` may also be any IP address. Programs that
+    ///   discover gateways, such as Prometheus in a cluster, know only their addresses.
     /// - Throws: ``ControlProblem``
-    func check(_ head: HTTPRequest) throws(ControlProblem) {
+    func check(_ head: HTTPRequest, acceptsAddresses: Bool = false) throws(ControlProblem) {
         // After DNS rebinding, 'Host' contains another site's name. A second 'Host' remains among
         // the fields.
-        guard let host = head.authority, hosts.contains(host), head.values(of: "host").isEmpty else {
+        guard let host = head.authority,
+            hosts.contains(host) || (acceptsAddresses && AllowedHosts.isAddress(host)),
+            head.values(of: "host").isEmpty
+        else {
             let host = head.authority ?? ""
             throw ControlProblem(
                 .wrongHost,

@@ -8,22 +8,27 @@ enum ControlEntryPoint: Sendable {
     case socket
     /// A port. Clients need a token.
     case network(NetworkEntryPoint)
-    /// A port on this machine that serves only metrics. No token is needed.
-    case metrics(BrowserGuard)
+    /// A port that serves only metrics. Clients need a token if one is set.
+    case metrics(MetricsEntryPoint)
 
     /// Checks a request before any other code reads it, and returns its client.
     ///
+    /// - Parameter acceptsAddresses: whether `Host` may be any IP address, if the request came
+    ///   through a port.
     /// - Throws: ``ControlProblem``, ``TokenVerifier/Wait``
-    func admit(_ head: HTTPRequest, from channel: any Channel) async throws -> ControlClient {
+    func admit(
+        _ head: HTTPRequest,
+        from channel: any Channel,
+        acceptsAddresses: Bool = false
+    ) async throws -> ControlClient {
+        let address = channel.remoteAddress?.ipAddress ?? ""
         switch self {
         case .socket:
             try Self.socketGuard.check(head)
             return ControlClient(name: await PeerIdentity.name(of: channel), scope: .operate)
-        case .metrics(let browsers):
-            try browsers.check(head)
-            return ControlClient(name: "metrics", scope: .read)
+        case .metrics(let entryPoint): return try entryPoint.admit(head, from: address, acceptsAddresses)
         case .network(let entryPoint):
-            return try entryPoint.admit(head, from: channel.remoteAddress?.ipAddress ?? "")
+            return try entryPoint.admit(head, from: address, acceptsAddresses: acceptsAddresses)
         }
     }
 }
@@ -35,7 +40,7 @@ extension ControlEntryPoint {
     func admitWithoutToken(_ head: HTTPRequest) throws(ControlProblem) {
         switch self {
         case .socket: try Self.socketGuard.check(head)
-        case .metrics(let browsers): try browsers.check(head)
+        case .metrics(let entryPoint): try entryPoint.browsers.check(head)
         case .network(let entryPoint): try entryPoint.browsers.check(head)
         }
     }
@@ -49,7 +54,7 @@ extension ControlEntryPoint {
         switch self {
         case .socket: true
         case .network(let entryPoint): entryPoint.tokens.knows(credentials, or: entryPoint.sessions)
-        case .metrics: false
+        case .metrics(let entryPoint): entryPoint.tokens?.knows(credentials) ?? false
         }
     }
 
@@ -109,13 +114,34 @@ struct NetworkEntryPoint: Sendable {
         self.sessions = sessions
     }
 
-    func admit(_ head: HTTPRequest, from address: String) throws -> ControlClient {
-        try browsers.check(head)
+    func admit(
+        _ head: HTTPRequest,
+        from address: String,
+        acceptsAddresses: Bool = false
+    ) throws -> ControlClient {
+        try browsers.check(head, acceptsAddresses: acceptsAddresses)
         return try tokens.client(presenting: head.headerFields[values: .authorization], from: address, or: sessions)
     }
 
     /// Starts a session for a page.
     func beginSession(_ code: String) throws(ControlProblem) -> PageSessions.Session {
         try sessions.session(for: code)
+    }
+}
+
+/// The port for metrics.
+struct MetricsEntryPoint: Sendable {
+    fileprivate let browsers: BrowserGuard
+    fileprivate let tokens: TokenVerifier?
+
+    init(_ address: MetricsAddress) {
+        browsers = BrowserGuard(hosts: address.allowedHosts, permitsOwnOrigin: false)
+        tokens = address.tokens
+    }
+
+    func admit(_ head: HTTPRequest, from address: String, _ acceptsAddresses: Bool) throws -> ControlClient {
+        try browsers.check(head, acceptsAddresses: acceptsAddresses)
+        let anyone = ControlClient(name: "metrics", scope: .read)
+        return try tokens?.client(presenting: head.headerFields[values: .authorization], from: address) ?? anyone
     }
 }

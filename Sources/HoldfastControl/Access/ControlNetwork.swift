@@ -24,9 +24,12 @@ package struct ControlNetwork: Sendable {
 
     /// The hosts that requests may use. The wildcard address is not included, because web pages can
     /// reach this machine through it.
-    var allowedHosts: AllowedHosts {
+    var allowedHosts: AllowedHosts { AllowedHosts(hosts + Self.names(of: host)) }
+
+    /// Returns the names by which requests may call a host: none for the wildcard address.
+    fileprivate static func names(of host: String) -> [String] {
         let written = host.contains(":") ? "[\(host)]" : host
-        return AllowedHosts(["0.0.0.0", "[::]"].contains(written) ? hosts : hosts + [written])
+        return ["0.0.0.0", "[::]"].contains(written) ? [] : [written]
     }
 
     /// The hosts at which a proxy may serve the page over TLS: the additional hosts.
@@ -40,8 +43,8 @@ package struct ControlNetwork: Sendable {
         return "http://\(name)" + (name.hasPort ? "" : ":\(port)")
     }
 
-    static func url(_ host: String, _ port: Int) -> String {
-        "http://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+    static func url(_ host: String, _ port: Int, isSecure: Bool = false) -> String {
+        "\(isSecure ? "https" : "http")://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
 
     /// Listens briefly, to detect errors before the gateway serves clients.
@@ -76,20 +79,43 @@ package struct ControlNetwork: Sendable {
     }
 }
 
-/// An address on this machine where a control plane serves only metrics. Clients need no token.
+/// An address where a control plane serves only metrics.
 package struct MetricsAddress: Sendable {
-    /// A host name or an IP address that is reachable only from this machine, without brackets.
+    /// Creates the TLS handler of a new connection, on its event loop.
+    package typealias TLSHandler = @Sendable () -> any ChannelHandler
+
+    /// A host name or an IP address, without brackets.
     package var host: String
     /// The port; 0 means any free port.
     package var port: Int
+    /// The host names that clients may use in addition to `host`, `localhost` and IP addresses.
+    package var hosts: [String]
+    /// The tokens that clients may use; `nil` if they need none.
+    package var tokens: TokenVerifier?
+    /// Adds TLS to each connection; `nil` serves without TLS.
+    package var tls: TLSHandler?
 
     /// Creates an address.
-    package init(host: String, port: Int) {
+    package init(
+        host: String,
+        port: Int,
+        hosts: [String] = [],
+        tokens: TokenVerifier? = nil,
+        tls: TLSHandler? = nil
+    ) {
         self.host = host
         self.port = port
+        self.hosts = hosts
+        self.tokens = tokens
+        self.tls = tls
     }
 
-    var allowedHosts: AllowedHosts { AllowedHosts(["127.0.0.1", "[::1]", host.contains(":") ? "[\(host)]" : host]) }
+    var allowedHosts: AllowedHosts {
+        AllowedHosts(["127.0.0.1", "[::1]"] + hosts + ControlNetwork.names(of: host))
+    }
+
+    /// Returns the URL for clients.
+    func url(port: Int) -> String { ControlNetwork.url(host, port, isSecure: tls != nil) + "/metrics" }
 
     /// Listens briefly, to detect errors before the gateway serves clients.
     ///

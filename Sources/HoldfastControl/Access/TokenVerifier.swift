@@ -103,7 +103,7 @@ package final class TokenVerifier: Sendable {
     }
 
     /// Returns whether credentials are valid, without counting a wrong token as a failed attempt.
-    func knows(_ credentials: [String], or sessions: PageSessions) -> Bool {
+    func knows(_ credentials: [String], or sessions: PageSessions? = nil) -> Bool {
         owner(of: credentials, or: sessions) != nil
     }
 
@@ -119,7 +119,7 @@ package final class TokenVerifier: Sendable {
     /// The error for a missing token and for a wrong token.
     private static let unauthorized = ControlProblem(
         .unauthorized,
-        "A valid token is required. Send 'Authorization: Bearer TOKEN' once, with a token of 'control.tokens' or of a page's session.",
+        "A valid token is required. Send 'Authorization: Bearer TOKEN' once, with a token of 'control.tokens' or of a page's session, or with that of 'metrics.token' on its port.",
         field: "Authorization"
     )
 

@@ -20,14 +20,26 @@ package final class HealthWatch: Sendable {
     ///
     /// A stuck event loop delays the result by up to 2 seconds.
     package func status(in phase: ServingPhase) async -> HealthStatus {
-        let condition = await operations.storeCondition()
-        let readiness = HealthReport.readiness(
+        await readiness(in: phase).adding(await liveness()).status
+    }
+
+    /// Returns the status that the control plane's `/livez` would report.
+    ///
+    /// A stuck event loop delays the result by up to 2 seconds.
+    package func liveStatus() async -> HealthStatus { await liveness().status }
+
+    /// Returns the status that the control plane's `/readyz` would report in this phase.
+    package func readyStatus(in phase: ServingPhase) async -> HealthStatus { await readiness(in: phase).status }
+
+    private func liveness() async -> HealthReport { .liveness(stuckLoops: await loops.stuckLoops()) }
+
+    private func readiness(in phase: ServingPhase) async -> HealthReport {
+        .readiness(
             phase,
-            condition,
+            await operations.storeCondition(),
             operations.unreachableOrigins,
             operations.modeState,
             fleet: operations.fleetCondition
         )
-        return readiness.adding(.liveness(stuckLoops: await loops.stuckLoops())).status
     }
 }

@@ -6,7 +6,9 @@ import Hummingbird
 extension ControlResponder {
     /// The operation that Prometheus scrapes.
     static let metrics: [Operation] = [
-        Operation(path: "/metrics", method: .get, scope: .read) { try await $0.metrics($1, $2) }
+        Operation(path: "/metrics", method: .get, scope: .read, acceptsAddresses: true) {
+            try await $0.metrics($1, $2)
+        }
     ]
 
     /// Handles `GET /metrics`.

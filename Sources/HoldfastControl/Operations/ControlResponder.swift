@@ -40,6 +40,9 @@ struct ControlResponder: HTTPResponder {
         let scope: ControlScope
         /// Whether the operation needs no token.
         var isOpen = false
+        /// Whether `Host` may be any IP address: for programs that find the gateway by its address,
+        /// and for operations that only read the gateway's own state.
+        var acceptsAddresses = false
         let perform: @Sendable (ControlResponder, Request, ControlContext) async throws -> Response
 
         /// Returns whether a request's path belongs to the operation.
@@ -71,13 +74,13 @@ struct ControlResponder: HTTPResponder {
         + metrics + sessions + overview + traffic
 
     private static let healthAndPurges: [Operation] = [
-        Operation(path: "/livez", method: .get, scope: .read) { responder, _, _ in
+        Operation(path: "/livez", method: .get, scope: .read, acceptsAddresses: true) { responder, _, _ in
             try responder.respond(with: await responder.liveness())
         },
-        Operation(path: "/readyz", method: .get, scope: .read) { responder, _, _ in
+        Operation(path: "/readyz", method: .get, scope: .read, acceptsAddresses: true) { responder, _, _ in
             try responder.respond(with: await responder.readiness())
         },
-        Operation(path: "/healthz", method: .get, scope: .read) { responder, _, _ in
+        Operation(path: "/healthz", method: .get, scope: .read, acceptsAddresses: true) { responder, _, _ in
             try responder.respond(with: await responder.readiness().adding(await responder.liveness()))
         },
         Operation(path: "/v1/purges", method: .post, scope: .purge) { try await $0.purge($1, $2) },
@@ -102,7 +105,11 @@ struct ControlResponder: HTTPResponder {
             if operation?.isOpen == true {
                 try entryPoint.admitWithoutToken(request.head)
             } else {
-                context.client = try await entryPoint.admit(request.head, from: context.channel)
+                context.client = try await entryPoint.admit(
+                    request.head,
+                    from: context.channel,
+                    acceptsAddresses: operation?.acceptsAddresses ?? false
+                )
             }
             guard !here.isEmpty else { throw notFound(request.uri.path) }
             guard let operation else {

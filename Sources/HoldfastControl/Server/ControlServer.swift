@@ -2,6 +2,7 @@ package import HTTPCache
 package import HTTPCacheOperations
 package import HoldfastMetrics
 import Hummingbird
+import HummingbirdCore
 import LocalSockets
 package import Logging
 package import NIOCore
@@ -224,47 +225,54 @@ package final class ControlServer: Service {
     private func application(of address: MetricsAddress, on group: any EventLoopGroup) -> any Service {
         let whenListening = whenListening
         var responder = responder
-        responder.entryPoint = .metrics(BrowserGuard(hosts: address.allowedHosts, permitsOwnOrigin: false))
+        responder.entryPoint = .metrics(MetricsEntryPoint(address))
         responder.served = ControlResponder.metrics
-        return application(responder, on: .hostname(address.host, port: address.port), group) { channel in
-            let port = channel.localAddress?.port ?? address.port
-            whenListening(.metrics(ControlNetwork.url(address.host, port) + "/metrics"))
+        let place = BindAddress.hostname(address.host, port: address.port)
+        return application(responder, on: place, tls: address.tls, group) { channel in
+            whenListening(.metrics(address.url(port: channel.localAddress?.port ?? address.port)))
         }
     }
 
     private func application(
         _ responder: ControlResponder,
         on address: BindAddress,
+        tls: MetricsAddress.TLSHandler? = nil,
         _ group: any EventLoopGroup,
         _ whenRunning: @escaping @Sendable (any Channel) -> Void
     ) -> any Service {
-        Self.application(responder, responder.entryPoint, on: address, group, logger, whenRunning)
+        Self.application(responder, responder.entryPoint, on: address, tls: tls, group, logger, whenRunning)
     }
 
     /// Returns a server with the control plane's limits.
     ///
-    /// - Parameter entryPoint: decides which requests are authorized.
+    /// - Parameters:
+    ///   - entryPoint: decides which requests are authorized.
+    ///   - tls: adds TLS to each connection.
     static func application<Responder: HTTPResponder>(
         _ responder: Responder,
         _ entryPoint: ControlEntryPoint,
         on address: BindAddress,
+        tls: MetricsAddress.TLSHandler? = nil,
         _ group: any EventLoopGroup,
         _ logger: Logger,
         _ whenRunning: @escaping @Sendable (any Channel) -> Void
     ) -> any Service where Responder.Context == ControlContext {
         let admission = ConnectionAdmission(limit: maximumConnections, strangerLimit: maximumStrangers)
+        let connections = HTTP1Channel.Configuration(
+            additionalChannelHandlers: [
+                AbsoluteTarget.Placement {
+                    [AbsoluteTarget(), HeadDeadline(admission) { entryPoint.opens(presenting: $0) }]
+                }
+            ],
+            idleTimeout: idleLimit
+        )
         return Application(
             responder: responder,
-            server: .http1(
-                configuration: .init(
-                    additionalChannelHandlers: [
-                        AbsoluteTarget.Placement {
-                            [AbsoluteTarget(), HeadDeadline(admission) { entryPoint.opens(presenting: $0) }]
-                        }
-                    ],
-                    idleTimeout: idleLimit
-                )
-            ),
+            server: HTTPServerBuilder { responder in
+                let plain = HTTP1Channel(responder: responder, configuration: connections)
+                guard let tls else { return plain }
+                return SecureChannel(base: plain, makeHandler: tls)
+            },
             configuration: ApplicationConfiguration(address: address, availableConnectionsDelegate: admission),
             onServerRunning: { channel in
                 admission.listens(on: channel)

@@ -63,6 +63,8 @@ extension GatewayConfiguration {
         hidesCacheStatusDetails = configuration.clients.cacheStatus == .trusted
         identifiesRequests = configuration.clients.identifiesRequests ?? false
         healthPath = configuration.health.path
+        livePath = configuration.health.live
+        readyPath = configuration.health.ready
         if let tunnels = limits.tunnels { maximumTunnels = tunnels }
         if let duration = configuration.stallTimeouts.tunnel { timeouts.tunnel = duration }
         if let duration = configuration.drainTimeout { timeouts.draining = duration }

@@ -76,6 +76,10 @@ public struct GatewayConfiguration: Sendable {
     /// query. It is compared byte by byte and begins with a slash. Requests for it never reach an
     /// origin. Default: `nil`, no such path
     public var healthPath: String?
+    /// The path where any client sees whether the process works. Like ``healthPath``
+    public var livePath: String?
+    /// The path where any client sees whether the gateway should get requests. Like ``healthPath``
+    public var readyPath: String?
     /// See ``Timeouts``.
     public var timeouts = Timeouts()
 

@@ -149,12 +149,12 @@ final class ClientExchange: @unchecked Sendable {
     private func serveUnprepared() {
         if request.isPurge { return purge() }
         let (service, context) = (session.service, responseContext)
-        guard service.isHealthCheck(request, context.inForce) else {
+        guard let check = service.healthCheck(request, context.inForce) else {
             if !request.upgrade.isNone, UpgradeAttempt.serve(self, context) { return }
             return startTask(for: .request)
         }
         isRecorded = false
-        finishLater { await service.healthResponse(self.request, context) }
+        finishLater { await service.healthResponse(check, self.request, context) }
     }
 
     /// Serves the request from the result of a disk lookup, which is `nil` if the store failed.

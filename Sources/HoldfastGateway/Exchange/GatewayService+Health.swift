@@ -4,26 +4,31 @@ import HTTPTypes
 import HTTPWire
 import NIOCore
 
-/// Serves requests for ``GatewayConfiguration/healthPath``. They are not routed, forwarded or
-/// counted as exchanges.
+/// Serves requests for ``GatewayConfiguration/healthPath``, ``GatewayConfiguration/livePath`` and
+/// ``GatewayConfiguration/readyPath``. They are not routed, forwarded or counted as exchanges.
 extension GatewayService {
-    /// Whether a request is for the gateway's health, regardless of its host, query and method.
-    func isHealthCheck(_ request: GatewayRequest, _ inForce: ConfigurationInForce) -> Bool {
-        guard let path = inForce.configuration.healthPath?.utf8 else { return false }
-        let target = request.target.utf8
-        guard target.starts(with: path) else { return false }
-        return target.count == path.count || target.dropFirst(path.count).first == UInt8(ascii: "?")
+    /// Returns the health check that a request asks for, regardless of its host, query and method.
+    func healthCheck(_ request: GatewayRequest, _ inForce: ConfigurationInForce) -> HealthCheck? {
+        let configuration = inForce.configuration
+        if let path = configuration.healthPath, request.hasPath(path) { return .all }
+        if let path = configuration.livePath, request.hasPath(path) { return .live }
+        if let path = configuration.readyPath, request.hasPath(path) { return .ready }
+        return nil
     }
 
     /// Returns the response to a health check: the status in one word, without details about
     /// origins or the store.
-    func healthResponse(_ request: GatewayRequest, _ context: ResponseContext) async -> GatewayResponse {
+    func healthResponse(
+        _ check: HealthCheck,
+        _ request: GatewayRequest,
+        _ context: ResponseContext
+    ) async -> GatewayResponse {
         guard request.method == .get || request.method == .head else {
             var (head, content) = problemResponse(.healthMethod, context)
             head.response.headerFields[.allow] = "GET, HEAD"
             return .whole(head, content)
         }
-        let status = await health.status()
+        let status = await health[check].status()
         let content = ByteBuffer(string: #"{"status":"\#(status.rawValue)"}"# + "\n")
         var head = HTTPResponse(status: HTTPResponse.Status(code: status.httpStatus))
         head.headerFields[.contentType] = "application/json"
@@ -35,11 +40,20 @@ extension GatewayService {
     }
 }
 
+extension GatewayRequest {
+    /// Whether the target has this path, byte by byte, with or without a query.
+    fileprivate func hasPath(_ path: String) -> Bool {
+        let (target, path) = (target.utf8, path.utf8)
+        guard target.starts(with: path) else { return false }
+        return target.count == path.count || target.dropFirst(path.count).first == UInt8(ascii: "?")
+    }
+}
+
 extension Problem {
     fileprivate static let healthMethod = Problem(
         .methodNotAllowed,
         title: "The method is not allowed",
         status: 405,
-        detail: "This path shows the gateway's health ('health.path'). Use GET or HEAD."
+        detail: "This path shows the gateway's health ('health.path', 'health.live', 'health.ready'). Use GET or HEAD."
     )
 }

@@ -17,7 +17,7 @@ final class GatewayService: Sendable {
     let clock: any WallClock
     let logger: Logger
     let admission: Admission
-    let health: HealthReporter
+    let health: HealthReporters
     let tasks = ExchangeTasks()
     /// `nil` if requests get no spans. Their trace contexts then pass unchanged.
     let tracer: RequestTracer?
@@ -29,7 +29,7 @@ final class GatewayService: Sendable {
         clock: any WallClock,
         logger: Logger,
         admission: Admission = Admission(),
-        health: HealthReporter = HealthReporter { .ok },
+        health: HealthReporters = HealthReporters { _ in .ok },
         tracer: RequestTracer? = nil,
         labels: RouteLabels = RouteLabels()
     ) {
@@ -85,7 +85,7 @@ final class GatewayService: Sendable {
         if !exchange.request.upgrade.isNone {
             guard case .ignore = upgradeDecision(for: exchange.request, inForce) else { return nil }
         }
-        guard exchange.request.content.isNone, !isHealthCheck(exchange.request, inForce),
+        guard exchange.request.content.isNone, healthCheck(exchange.request, inForce) == nil,
             let request = try? cacheRequest(for: exchange, inForce, like: &exchange.session.known),
             let prepared = engine.prepare(request), prepared.settingsVersion == version
         else { return nil }

@@ -1,7 +1,28 @@
 import HTTPCache
 import Synchronization
 
-/// Checks the gateway's health once for all clients that ask at the same time, so that many clients
+/// The reporters of all health checks.
+struct HealthReporters: Sendable {
+    private let all: HealthReporter
+    private let live: HealthReporter
+    private let ready: HealthReporter
+
+    init(_ status: @escaping @Sendable (HealthCheck) async -> HealthStatus) {
+        all = HealthReporter { await status(.all) }
+        live = HealthReporter { await status(.live) }
+        ready = HealthReporter { await status(.ready) }
+    }
+
+    subscript(_ check: HealthCheck) -> HealthReporter {
+        switch check {
+        case .all: all
+        case .live: live
+        case .ready: ready
+        }
+    }
+}
+
+/// Performs one health check for all clients that ask for it at the same time, so that many clients
 /// cost no more than one client.
 final class HealthReporter: Sendable {
     private let check: @Sendable () async -> HealthStatus

@@ -16,6 +16,15 @@ struct RequestLabels: Hashable, Sendable {
     /// The code of a problem, or of a response that was cut short.
     var error: String?
 
+    /// The labels of the series that exists from the start, so that the first request shows up as
+    /// an increase: a successful GET request over HTTP/1.1 on the first route.
+    static let first = RequestLabels(
+        route: RouteLabels.other + 1,
+        method: KnownMethods.number(of: .get),
+        status: 200,
+        version: GatewayRequest.ReceivedProtocol.http11.rawValue
+    )
+
     static let versions = GatewayRequest.ReceivedProtocol.allCases.map(\.version)
     static let schemes = ["http", "https"]
 }
@@ -28,7 +37,7 @@ final class RequestSeries: Sendable {
     /// The maximum number of combinations with all their labels.
     static let limit = 96
 
-    private let state = Mutex((labels: [RequestLabels](), numbers: [RequestLabels: Int]()))
+    private let state = Mutex((labels: [RequestLabels.first], numbers: [RequestLabels.first: 0]))
 
     func number(of labels: RequestLabels) -> Int {
         state.withLock { state in
@@ -58,7 +67,7 @@ final class RequestSeries: Sendable {
 struct RequestDurations: Sendable {
     private let series: RequestSeries
     private var numbers: [RequestLabels: Int] = [:]
-    private var histograms: [Histogram] = []
+    private var histograms = [Histogram(MetricDescription.durationBounds)]
 
     init(_ series: RequestSeries) { self.series = series }
 
@@ -86,7 +95,10 @@ struct RequestDurations: Sendable {
     ///
     /// - Parameter names: the names of the routes, by their labels.
     func family(_ names: [String]) -> MetricFamily {
-        let all = zip(series.labels, histograms).filter { $1.counts.contains { $0 > 0 } }
+        let all = zip(series.labels, histograms).filter { labels, histogram in
+            // Until there is a configuration, there is no first route.
+            labels == .first ? labels.route < names.count : histogram.counts.contains { $0 > 0 }
+        }
         return MetricFamily(Self.description, all.map { MetricSeries($0.labels(names), $1.value) })
     }
 

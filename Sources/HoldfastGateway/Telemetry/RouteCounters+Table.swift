@@ -69,6 +69,15 @@ extension RouteCounters {
 }
 
 extension RouteCounters.Section {
+    /// Whether the series of a route exist before anything was counted. Prometheus does not see the
+    /// increase of a counter that first appears with the value 1.
+    var startsAtZero: Bool {
+        switch self {
+        case .exchanges, .notStored, .offlineRefused, .offlineAnswerable: true
+        case .hits, .forwards, .sentBytes, .stale, .answerableLater, .tunnels: false
+        }
+    }
+
     /// The metric's name, label, help and values.
     fileprivate var row: RouteCounters.Row {
         switch self {

@@ -91,17 +91,20 @@ struct RouteCounters: Sendable {
         for (index, count) in other.cells.enumerated() { cells[index] += count }
     }
 
-    /// Returns the metrics. Of the series that are still 0, only those of exchanges are included,
-    /// so that the first failure shows up as an increase.
+    /// Returns the metrics. Of the series that are still 0, only those of sections that alerts use
+    /// are included, so that the first failure shows up as an increase.
     ///
     /// - Parameter names: the names of the routes, by their labels.
     func families(_ names: [String]) -> [MetricFamily] {
-        zip(Section.allCases, Self.rows).map { section, row in
+        // Once every name is assigned, other routes count as 'other'.
+        let first = names.count < RouteLabels.count ? RouteLabels.other + 1 : RouteLabels.other
+        return zip(Section.allCases, Self.rows).map { section, row in
             var series: [MetricSeries] = []
             for (route, name) in names.enumerated() {
+                let startsAtZero = section.startsAtZero && route >= first
                 for (value, labels) in row.labels.enumerated() {
                     let count = cells[route * Self.width + Self.cell(section, value)]
-                    guard count > 0 || (section == .exchanges && route > RouteLabels.other) else { continue }
+                    guard count > 0 || startsAtZero else { continue }
                     let all = [("route", name)] + labels.map { ($0.name, $0.value) }
                     series.append(MetricSeries(MetricLabels(all), .integer(Int64(count))))
                 }

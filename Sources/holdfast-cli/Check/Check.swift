@@ -133,15 +133,17 @@ struct Check: AsyncParsableCommand {
         _ gateway: GatewayConfiguration,
         _ configuration: Configuration
     ) throws -> [ConfigurationError.Finding] {
-        let found = CertificateFinding.findings(
-            of: gateway.listeners,
-            routes: gateway.routes.routes,
-            at: SystemWallClock().now()
-        )
-        let line = configuration.effective.settings.first { $0.name == "listen" }?.line
+        let now = SystemWallClock().now()
+        var found = CertificateFinding.findings(of: gateway.listeners, routes: gateway.routes.routes, at: now)
+            .map { (setting: "listen", $0) }
+        if let listen = configuration.metrics.listen, let tls = configuration.metricsTLS {
+            let listener = GatewayListener.address(try ListenAddress(listen), tls: tls)
+            found += CertificateFinding.findings(of: [listener], routes: [], at: now).map { ("metrics.tls", $0) }
+        }
         func findings(_ areErrors: Bool) -> [ConfigurationError.Finding] {
-            found.filter { $0.isError == areErrors }.map {
-                .init(file: configuration.file, line: line, setting: "listen", message: "\($0)")
+            found.filter { $0.1.isError == areErrors }.map { setting, finding in
+                let line = configuration.effective.settings.first { $0.name == setting }?.line
+                return .init(file: configuration.file, line: line, setting: setting, message: "\(finding)")
             }
         }
         let errors = findings(true)

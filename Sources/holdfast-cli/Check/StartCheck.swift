@@ -66,6 +66,13 @@ struct StartCheck {
                 errors.append(finding("control.tokens", "\(error)"))
             }
         }
+        if let path = configuration.metricsToken {
+            do {
+                _ = try TokenFile(path: URL(fileURLWithPath: path).path).read(name: "metrics", scope: .read)
+            } catch {
+                errors.append(finding("metrics.token", "\(error)"))
+            }
+        }
         // One token twice is an error too.
         guard tokens.count > 1 else { return }
         do { _ = try TokenVerifier(tokens) } catch { errors.append(finding("control.tokens", "\(error)")) }

@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheOperations
 import HoldfastControl
+import HoldfastGateway
 import Synchronization
 
 /// The gateway's health, as reported to its clients.
@@ -20,8 +21,13 @@ final class GatewayHealth: Sendable {
 
     func enter(_ phase: ServingPhase) { state.withLock { $0.phase = phase } }
 
-    func status() async -> HealthStatus {
+    func status(of check: HealthCheck) async -> HealthStatus {
         let (phase, watch) = state.withLock { ($0.phase, $0.watch) }
-        return await watch?.status(in: phase) ?? .failing
+        guard let watch else { return .failing }
+        return switch check {
+        case .all: await watch.status(in: phase)
+        case .live: await watch.liveStatus()
+        case .ready: await watch.readyStatus(in: phase)
+        }
     }
 }

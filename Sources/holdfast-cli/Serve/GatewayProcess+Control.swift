@@ -24,6 +24,7 @@ extension GatewayProcess {
         _ operations: any CacheOperations,
         _ store: CacheManager,
         _ tokens: TokenVerifier?,
+        _ metricsAddress: MetricsAddress?,
         _ purging: ControlledPurging,
         _ metrics: MetricsRegistry,
         on group: any EventLoopGroup,
@@ -37,10 +38,6 @@ extension GatewayProcess {
         }
         let network = try tokens.flatMap { try makeNetwork(settings, $0, logger) }
         try await network?.check(on: group)
-        let metricsAddress = try settings.file.metrics.listen.map { text in
-            let address = try ListenAddress(text)
-            return MetricsAddress(host: address.host, port: address.port)
-        }
         try await metricsAddress?.check(on: group)
         do {
             let server = try ControlServer(
@@ -100,6 +97,32 @@ extension GatewayProcess {
             for (file, name, scope) in files { tokens.append(try file.read(name: name, scope: scope)) }
             return tokens
         }
+    }
+
+    /// Reads the token of the port for metrics. Returns `nil` if clients need none.
+    static func readMetricsToken(_ settings: ServeSettings, _ logger: Logger) throws -> TokenWatch? {
+        guard settings.control != .nowhere, let path = settings.file.metricsToken else { return nil }
+        let file = TokenFile(path: absolute(path))
+        return try TokenWatch(logger: logger) { () throws(InvalidSetting) in
+            [try file.read(name: "metrics", scope: .read)]
+        }
+    }
+
+    /// Creates the port for metrics, if the file sets one.
+    static func makeMetricsAddress(
+        _ settings: ServeSettings,
+        _ token: TokenVerifier?,
+        _ server: GatewayServer
+    ) throws -> MetricsAddress? {
+        guard settings.control != .nowhere, let listen = settings.file.metrics.listen else { return nil }
+        let address = try ListenAddress(listen)
+        return MetricsAddress(
+            host: address.host,
+            port: address.port,
+            hosts: settings.file.control.hosts,
+            tokens: token,
+            tls: try settings.file.metricsTLS.map { try server.openCertificates($0) }
+        )
     }
 
     /// Creates the control plane's port, if the file sets one.

@@ -54,7 +54,7 @@ extension GatewayProcess {
         accessLog.reopen()
         server.reloadCertificates()
         transport.reloadCertificates()
-        tokens?.reload()
+        for watch in tokens { watch.reload() }
         _ = await configuration.reload(by: "SIGHUP")
         supervision.manager.notify(.ready)
     }

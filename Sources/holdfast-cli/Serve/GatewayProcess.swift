@@ -19,8 +19,8 @@ struct GatewayProcess: Sendable {
     let server: GatewayServer
     /// The control plane; `nil` if it is disabled.
     var control: ControlServer?
-    /// Rereads the token files; `nil` if no operation needs a token.
-    var tokens: TokenWatch?
+    /// Reread the token files; empty if no operation needs a token.
+    var tokens: [TokenWatch] = []
     let health: GatewayHealth
     let supervision: Supervision
     let accessLog: AccessLog
@@ -53,7 +53,7 @@ struct GatewayProcess: Sendable {
             tasks.addTask { await obey(signals, ending: services) }
             tasks.addTask { await supervision.run() }
             tasks.addTask { await CertificateWatch(server, transport).run() }
-            if let tokens { tasks.addTask { await tokens.run() } }
+            for watch in tokens { tasks.addTask { await watch.run() } }
             tasks.addTask { await OriginHealthChecks(transport).run() }
             tasks.addTask { await watchFiles(of: store) }
             tasks.addTask { await MemoryReturn(engine, server).run() }

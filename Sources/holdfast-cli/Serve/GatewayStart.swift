@@ -58,13 +58,16 @@ struct GatewayStart: Sendable {
         let purging = ControlledPurging()
         var process = try await connect(store, member, purging)
         do {
-            process.tokens = try GatewayProcess.readTokens(settings, store: store.folder, logger)
+            let tokens = try GatewayProcess.readTokens(settings, store: store.folder, logger)
+            let metricsToken = try GatewayProcess.readMetricsToken(settings, logger)
+            process.tokens = [tokens, metricsToken].compactMap(\.self)
             process.control = try await GatewayProcess.makeControl(
                 settings,
                 named,
                 process.operations,
                 store,
-                process.tokens?.verifier,
+                tokens?.verifier,
+                GatewayProcess.makeMetricsAddress(settings, metricsToken?.verifier, process.server),
                 purging,
                 metrics,
                 on: group,
@@ -175,7 +178,7 @@ struct GatewayStart: Sendable {
             group: group,
             logger: logger,
             purging: purging,
-            health: { await health.status() },
+            health: { await health.status(of: $0) },
             accessLog: accessLog,
             tracer: tracer
         )

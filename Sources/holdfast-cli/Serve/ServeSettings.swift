@@ -125,6 +125,6 @@ struct ServeSettings: Sendable {
     /// are compared by name above.
     private static func isKept(_ name: String) -> Bool {
         (name.hasPrefix("store.") && name != "store.path") || (name.hasPrefix("control.") && name != "control.socket")
-            || name == "metrics.listen" || name.hasPrefix("fleet.")
+            || name.hasPrefix("metrics.") || name.hasPrefix("fleet.")
     }
 }

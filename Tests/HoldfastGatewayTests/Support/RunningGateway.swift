@@ -39,7 +39,7 @@ struct RunningGateway: Sendable {
         wrapping wrap: (InMemoryResponseStore) -> any ResponseStore = { $0 },
         sleeper: any Clock<Duration> = TimeoutClock(),
         purging: (any ClientPurging)? = nil,
-        health: @escaping @Sendable () async -> HealthStatus = { .ok },
+        health: @escaping @Sendable (HealthCheck) async -> HealthStatus = { _ in .ok },
         accessLog: AccessLog? = nil,
         tracer: RequestTracer? = nil,
         configure: (inout GatewayConfiguration) -> Void = { _ in },
