@@ -16,6 +16,8 @@ package final class FleetMember: FleetMembership {
     private let sharing: InvalidationSharing
     private let values: RedisValues?
     private let responses: ResponseSharing?
+    /// Rereads the password; `nil` if it is in no file.
+    private let password: PasswordWatch?
     private let logger: Logger
     /// The level to wait for if a purge does not specify one.
     package let acknowledgedLevel: PurgeLevel
@@ -58,6 +60,7 @@ package final class FleetMember: FleetMembership {
         self.logger = logger
         acknowledgedLevel = file.fleet.acknowledge
         let connector = try parts.makeConnector(file, as: "holdfast-\(node)")
+        password = PasswordWatch(of: connector, file, parts.password, logger)
         // A node receives purges within a second after the server is reachable again.
         var policy = SupervisorPolicy()
         policy.longestPause = .milliseconds(500)
@@ -150,8 +153,12 @@ package final class FleetMember: FleetMembership {
             group.addTask { await self.sharing.run() }
             if let values = self.values { group.addTask { await values.run() } }
             if let responses = self.responses { group.addTask { await responses.run() } }
+            if let password = self.password { group.addTask { await password.run() } }
         }
     }
+
+    /// Rereads the file with the server's password.
+    package func rereadPassword() { password?.reload() }
 
     /// Ends the membership cleanly. Call this before closing the store.
     package func end() async { await sharing.end() }
@@ -201,5 +208,25 @@ extension ResponseSharing.Settings {
         longest = fleet.longest
         wait = fleet.collapseWait
         lease = fleet.collapseLease
+    }
+}
+
+extension PasswordWatch {
+    /// Watches the password of a connector. Returns `nil` if the password is in no file.
+    ///
+    /// - Parameter password: the password in use.
+    fileprivate convenience init?(
+        of connector: RedisConnector,
+        _ file: HoldfastConfiguration.Configuration,
+        _ password: String?,
+        _ logger: Logger
+    ) {
+        guard let password, file.fleet.passwordFile != nil else { return nil }
+        self.init(password, logger: logger) {
+            // A password in a file needs no environment.
+            try file.fleetPassword(environment: [:])
+        } replace: {
+            connector.replacePassword(with: $0)
+        }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import SampleOrigin
+import TestSupport
 import Testing
 
 /// `metrics.listen` of the built gateway, as other machines reach it: by address, with a token and
@@ -8,15 +9,18 @@ import Testing
 struct MetricsAddressTests {
     /// Runs a gateway with the settings of `metrics`.
     ///
-    /// - Parameter body: gets the gateway, its folder, and the port for metrics.
+    /// - Parameters:
+    ///   - prepare: writes the first files into the folder `volume`.
+    ///   - body: gets the gateway, its folder, and the port for metrics.
     private func withGateway(
         _ settings: String,
-        prepare: (PurgedGateway.Folder) async throws -> Void = { _ in },
-        _ body: (RunningServer, PurgedGateway.Folder, Int) async throws -> Void
+        prepare: (PurgedGateway.Folder, SecretVolume) async throws -> Void = { _, _ in },
+        _ body: (RunningServer, PurgedGateway.Folder, SecretVolume, Int) async throws -> Void
     ) async throws {
         try await PurgedGateway.Folder.with { folder in
             try await SampleOrigin.withOrigin { origin in
-                try await prepare(folder)
+                let volume = try SecretVolume(at: folder.path + "/volume")
+                try await prepare(folder, volume)
                 try folder.write(origin, "metrics: {listen: '0.0.0.0:0', public: true\(settings)}")
                 let arguments = ["--config", folder.file]
                 let environment = ["RUNTIME_DIRECTORY": ""]
@@ -25,7 +29,7 @@ struct MetricsAddressTests {
                     let scheme = settings.contains("tls") ? "https" : "http"
                     let match = try #require(line.firstMatch(of: #/metrics at (https?)://0\.0\.0\.0:([0-9]+)/metrics/#))
                     #expect(match.1 == scheme)
-                    try await body(server, folder, try #require(Int(match.2)))
+                    try await body(server, folder, volume, try #require(Int(match.2)))
                     server.signal(SIGTERM)
                 }
                 #expect(ending.status == 0)
@@ -35,7 +39,7 @@ struct MetricsAddressTests {
 
     /// Prometheus in a cluster sends the pod's address. DNS rebinding needs a name.
     @Test func scrapersReachItByAnyAddressAndBrowsersByNoName() async throws {
-        try await withGateway("") { _, folder, port in
+        try await withGateway("") { _, folder, _, port in
             let url = "http://127.0.0.1:\(port)/metrics"
             for host in ["10.42.0.7:\(port)", "10.42.0.7", "[fd00::7]:\(port)", "localhost"] {
                 let reply = try await folder.fetch(url, ["-H", "Host: \(host)"])
@@ -52,10 +56,9 @@ struct MetricsAddressTests {
 
     @Test func tokenIsRequiredAndReplacedWhileItRuns() async throws {
         let (old, new) = (String(repeating: "a1", count: 32), String(repeating: "b2", count: 32))
-        try await withGateway(", token: volume/token") { folder in
-            try Volume.make(in: folder.path)
-            try Volume.publish(["token": old], as: "one", in: folder.path)
-        } _: { server, folder, port in
+        try await withGateway(", token: volume/token") { _, volume in
+            try volume.publish(["token": old])
+        } _: { server, folder, volume, port in
             @Sendable func status(_ token: String?) async throws -> Int {
                 let field = token.map { ["-H", "Authorization: Bearer \($0)"] } ?? []
                 return try await folder.fetch("http://127.0.0.1:\(port)/metrics", field).status
@@ -66,7 +69,7 @@ struct MetricsAddressTests {
             }
             #expect(try await status(nil) == 401)
             #expect(try await status(new) == 401)
-            try Volume.publish(["token": new], as: "two", in: folder.path)
+            try volume.publish(["token": new])
             server.signal(SIGHUP)
             _ = await server.log.line(containing: "Token files reloaded")
             #expect(try await status(new) == 200)
@@ -91,10 +94,9 @@ struct MetricsAddressTests {
             return ["tls.crt": try text("pem"), "tls.key": try text("key")]
         }
         let tls = ", tls: {certificates: [{name: scrape, chain: volume/tls.crt, key: volume/tls.key}]}"
-        try await withGateway(tls) { folder in
-            try Volume.make(in: folder.path)
-            try Volume.publish(try await pair("first", in: folder.path), as: "one", in: folder.path)
-        } _: { server, folder, port in
+        try await withGateway(tls) { folder, volume in
+            try volume.publish(try await pair("first", in: folder.path))
+        } _: { server, folder, volume, port in
             @Sendable func scrape(trusting name: String) async throws -> Tool.Outcome {
                 // 'Host' is the pod's address, and the certificate has a name, as in Prometheus's
                 // 'tls_config: {server_name: …}'.
@@ -116,7 +118,7 @@ struct MetricsAddressTests {
                     #expect(outcome.text.contains("expiry_timestamp_seconds{certificate=\"scrape\"}"))
                 }
             }
-            try Volume.publish(try await pair("second", in: folder.path), as: "two", in: folder.path)
+            try volume.publish(try await pair("second", in: folder.path))
             server.signal(SIGHUP)
             while try await scrape(trusting: "second").status != 0 { try Task.checkCancellation() }
             #expect(try await scrape(trusting: "first").status != 0)
@@ -139,28 +141,5 @@ struct MetricsAddressTests {
                 #expect(token.status == 1 && token.error.contains("metrics.token: The token file"), "\(token.error)")
             }
         }
-    }
-}
-
-/// A folder `volume` as Kubernetes mounts a Secret: its files are links through `..data`, which is
-/// replaced by a rename.
-private enum Volume {
-    static func make(in folder: String) throws {
-        try FileManager.default.createDirectory(atPath: folder + "/volume", withIntermediateDirectories: false)
-    }
-
-    static func publish(_ texts: [String: String], as name: String, in folder: String) throws {
-        let (files, volume) = (FileManager.default, folder + "/volume")
-        let version = "\(volume)/..\(name)"
-        try files.createDirectory(atPath: version, withIntermediateDirectories: false)
-        for (file, text) in texts {
-            try Data(text.utf8).write(to: URL(fileURLWithPath: "\(version)/\(file)"))
-            try files.setAttributes([.posixPermissions: 0o440], ofItemAtPath: "\(version)/\(file)")
-            if (try? files.destinationOfSymbolicLink(atPath: "\(volume)/\(file)")) == nil {
-                try files.createSymbolicLink(atPath: "\(volume)/\(file)", withDestinationPath: "..data/\(file)")
-            }
-        }
-        try files.createSymbolicLink(atPath: volume + "/..new", withDestinationPath: "..\(name)")
-        #expect(rename(volume + "/..new", volume + "/..data") == 0)
     }
 }

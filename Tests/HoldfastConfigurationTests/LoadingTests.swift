@@ -218,6 +218,48 @@ import Testing
         )
     }
 
+    @Test func valuesInFilesAreRereadThroughTheLinksOfAVolume() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("volume-\(UUID().uuidString)").path
+        let files = FileManager.default
+        try files.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? files.removeItem(atPath: folder) }
+        func publish(_ text: String, as version: String, mode: Int = 0o440) throws {
+            try files.createDirectory(atPath: "\(folder)/\(version)", withIntermediateDirectories: false)
+            try Data(text.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(version)/key"))
+            try files.setAttributes([.posixPermissions: mode], ofItemAtPath: "\(folder)/\(version)/key")
+            try files.createSymbolicLink(atPath: folder + "/..new", withDestinationPath: version)
+            #expect(rename(folder + "/..new", folder + "/..data") == 0)
+        }
+        try files.createSymbolicLink(atPath: folder + "/key", withDestinationPath: "..data/key")
+        try publish("one", as: "..1")
+        let yaml = """
+            version: 1
+            routes: [{origin: "https://a.example", mode: preferStored}]
+            rules: [{to-origin: {set: {X-Api-Key: {file: key}, X-Other: {env: OTHER}}}}]
+            """
+        let environment = ["OTHER": "other"]
+        func sent(_ configuration: Configuration) -> String? {
+            let settings = configuration.rules.rules(for: request("https://a.example/")).settings
+            // The rules of routes are kept.
+            #expect(settings.mode == .preferStored)
+            return settings.requestFields.set[HTTPField.Name("X-Api-Key") ?? .accept]
+        }
+        let old = try Configuration(yaml: yaml, file: folder + "/holdfast.yaml", environment: environment)
+        #expect(sent(old) == "one")
+        #expect(try old.rereadingValues(environment: environment) == nil)
+        try publish("two", as: "..2")
+        let new = try #require(try old.rereadingValues(environment: environment))
+        #expect(sent(new) == "two" && sent(old) == "one")
+        #expect(try new.rereadingValues(environment: environment) == nil)
+        try publish("three", as: "..3", mode: 0o444)
+        let error = #expect(throws: ConfigurationError.self) { try new.rereadingValues(environment: environment) }
+        #expect(error?.description.contains("mode 0444") == true && error?.description.contains("three") == false)
+        // Without files there is nothing to read.
+        let text = "version: 1\nrules: [{to-origin: {set: {X-Other: {env: OTHER}}}}]"
+        let plain = try Configuration(yaml: text, environment: environment)
+        #expect(try plain.rereadingValues(environment: [:]) == nil)
+    }
+
     private static func error(contentsOf path: String) -> String {
         do {
             _ = try Configuration(contentsOf: path)

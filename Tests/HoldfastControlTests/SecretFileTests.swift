@@ -3,6 +3,7 @@ import HTTPCacheSemantics
 import LocalFiles
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HoldfastControl
@@ -35,95 +36,76 @@ import Testing
     }
 
     @Test func filesAreReadUpToALimitAndOnlyIfRegular() throws {
-        try Volume.with { volume in
-            try volume.publish("0123456789", as: "one")
-            #expect(try LocalFile.read(volume.file, limit: 10, isSecret: true) == Array("0123456789".utf8))
-            let large = #expect(throws: LocalFile.Refusal.self) { try LocalFile.read(volume.file, limit: 9) }
-            #expect(large?.message == "is too large. The limit is 9 bytes.")
-            #expect(throws: LocalFile.Refusal.self) { try LocalFile.read(volume.folder, limit: 9) }
-            #expect(throws: LocalFile.Refusal.self) { try LocalFile.read(volume.folder + "/none", limit: 9) }
-        }
+        let volume = try Volume()
+        defer { withExtendedLifetime(volume) {} }
+        try volume.publish("0123456789")
+        #expect(try LocalFile.read(volume.file, limit: 10, isSecret: true) == Array("0123456789".utf8))
+        let large = #expect(throws: LocalFile.Refusal.self) { try LocalFile.read(volume.file, limit: 9) }
+        #expect(large?.message == "is too large. The limit is 9 bytes.")
+        #expect(throws: LocalFile.Refusal.self) { try LocalFile.read(volume.path, limit: 9) }
+        #expect(throws: LocalFile.Refusal.self) { try LocalFile.read(volume.path + "/none", limit: 9) }
     }
 
     /// Mutant: the mode of the link is checked.
     @Test func secretIsReadThroughTheLinksOfAVolume() throws {
-        try Volume.with { volume in
-            try volume.publish(Self.token("a"), as: "one")
-            let file = TokenFile(path: volume.file)
-            #expect(try TokenTable([file.read(name: "a", scope: .read)]).token(presented: Self.token("a")) != nil)
-            try volume.publish(Self.token("a"), as: "two", mode: 0o444)
-            #expect(throws: InvalidSetting.self) { try file.read(name: "a", scope: .read) }
-        }
+        let volume = try Volume()
+        defer { withExtendedLifetime(volume) {} }
+        try volume.publish(Self.token("a"))
+        let file = TokenFile(path: volume.file)
+        #expect(try TokenTable([file.read(name: "a", scope: .read)]).token(presented: Self.token("a")) != nil)
+        try volume.publish(Self.token("a"), mode: 0o444)
+        #expect(throws: InvalidSetting.self) { try file.read(name: "a", scope: .read) }
     }
 
     private static func token(_ digit: Character) -> String { String(repeating: digit, count: 64) }
 
     /// Mutants: a file that cannot be used ends the access; the old token stays valid.
     @Test func tokenIsReplacedWhileClientsUseIt() async throws {
-        try await Volume.with { volume in
-            try volume.publish(Self.token("a"), as: "one")
-            let (file, log) = (TokenFile(path: volume.file), Lines())
-            let watch = try TokenWatch(logger: log.logger) { () throws(InvalidSetting) in
-                [try file.read(name: "deploy", scope: .purge)]
-            }
-            @Sendable func knows(_ digit: Character) -> Bool {
-                watch.verifier.purger(presenting: ["Bearer " + Self.token(digit)], from: "192.0.2.1") == "deploy"
-            }
-            watch.reload()
-            #expect(knows("a") && log.lines.isEmpty)
-            // A file that others can read changes nothing, and is logged once.
-            try volume.publish(Self.token("b"), as: "two", mode: 0o444)
-            for _ in 0..<3 { watch.reload() }
-            #expect(knows("a") && !knows("b"))
-            #expect(log.lines.count == 1 && log.lines.first?.contains("mode 0444") == true, "\(log.lines)")
-            // Thirty clients always have one valid token while the files are reread.
-            try volume.publish(Self.token("c"), as: "three")
-            await withTaskGroup(of: Bool.self) { clients in
-                for _ in 0..<30 { clients.addTask { knows("a") || knows("c") } }
-                clients.addTask {
-                    watch.reload()
-                    return knows("c")
-                }
-                for await isKnown in clients { #expect(isKnown) }
-            }
-            #expect(knows("c") && !knows("a"))
-            #expect(log.lines.count == 2 && !log.lines.joined().contains(Self.token("c")))
+        let volume = try Volume()
+        defer { withExtendedLifetime(volume) {} }
+        try volume.publish(Self.token("a"))
+        let (file, log) = (TokenFile(path: volume.file), Lines())
+        let watch = try TokenWatch(logger: log.logger) { () throws(InvalidSetting) in
+            [try file.read(name: "deploy", scope: .purge)]
         }
+        @Sendable func knows(_ digit: Character) -> Bool {
+            watch.verifier.purger(presenting: ["Bearer " + Self.token(digit)], from: "192.0.2.1") == "deploy"
+        }
+        watch.reload()
+        #expect(knows("a") && log.lines.isEmpty)
+        // A file that others can read changes nothing, and is logged once.
+        try volume.publish(Self.token("b"), mode: 0o444)
+        for _ in 0..<3 { watch.reload() }
+        #expect(knows("a") && !knows("b"))
+        #expect(log.lines.count == 1 && log.lines.first?.contains("mode 0444") == true, "\(log.lines)")
+        // Thirty clients always have one valid token while the files are reread.
+        try volume.publish(Self.token("c"))
+        await withTaskGroup(of: Bool.self) { clients in
+            for _ in 0..<30 { clients.addTask { knows("a") || knows("c") } }
+            clients.addTask {
+                watch.reload()
+                return knows("c")
+            }
+            for await isKnown in clients { #expect(isKnown) }
+        }
+        #expect(knows("c") && !knows("a"))
+        #expect(log.lines.count == 2 && !log.lines.joined().contains(Self.token("c")))
     }
 }
 
-/// A folder as Kubernetes mounts a Secret: the file is a link through `..data`, which is replaced
-/// by a rename.
+/// A volume with one file, `token`.
 private struct Volume: Sendable {
-    let folder: String
-    var file: String { folder + "/token" }
+    private let folder: TemporaryFolder
+    private let secrets: SecretVolume
+    var path: String { secrets.path }
+    var file: String { secrets.file("token") }
 
-    static func with<Value>(_ body: (Volume) throws -> Value) throws -> Value {
-        let volume = try Volume()
-        defer { try? FileManager.default.removeItem(atPath: volume.folder) }
-        return try body(volume)
+    init() throws {
+        folder = try TemporaryFolder()
+        secrets = try SecretVolume(at: folder.path + "/volume")
     }
 
-    static func with<Value>(_ body: (Volume) async throws -> Value) async throws -> Value {
-        let volume = try Volume()
-        defer { try? FileManager.default.removeItem(atPath: volume.folder) }
-        return try await body(volume)
-    }
-
-    private init() throws {
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent("volume-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        try FileManager.default.createSymbolicLink(atPath: file, withDestinationPath: "..data/token")
-    }
-
-    func publish(_ text: String, as name: String, mode: Int = 0o440) throws {
-        let version = folder + "/.." + name
-        try FileManager.default.createDirectory(atPath: version, withIntermediateDirectories: false)
-        try Data(text.utf8).write(to: URL(fileURLWithPath: version + "/token"))
-        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: version + "/token")
-        try FileManager.default.createSymbolicLink(atPath: folder + "/..new", withDestinationPath: ".." + name)
-        #expect(rename(folder + "/..new", folder + "/..data") == 0)
-    }
+    func publish(_ text: String, mode: Int = 0o440) throws { try secrets.publish(["token": text], mode: mode) }
 }
 
 /// The lines of a log.

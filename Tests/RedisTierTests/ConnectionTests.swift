@@ -2,6 +2,7 @@ import Dispatch
 import HoldfastTesting
 import NIOCore
 import NIOPosix
+import Synchronization
 import Testing
 
 @testable import RedisTier
@@ -194,6 +195,34 @@ import Testing
         #expect(greeting.protocolVersion == 2)
         #expect(try await get(connection, "a") == .null)
         connection.close()
+    }
+
+    /// Mutant: a connection keeps the password with which the program started.
+    @Test func nextConnectionUsesAReplacedPassword() async throws {
+        let passwords = Mutex<[String]>([])
+        let peer = try ScriptedPeer { connection in
+            let hello = try connection.command()
+            passwords.withLock { $0.append(hello.joined(separator: " ")) }
+            try connection.write("%1\r\n$5\r\nproto\r\n:3\r\n")
+            while true {
+                _ = try connection.command()
+                try connection.write("$-1\r\n")
+            }
+        }
+        var settings = RedisConnectionSettings.patient(peer.endpoint)
+        settings.credentials = RedisCredentials(user: "app", password: "old")
+        let (first, _) = try await RedisConnection.connect(settings, on: loop)
+        // Copies share the password, as the connector's directories and pools have copies.
+        let copy = settings.credentials
+        copy?.replacePassword(with: "new")
+        let (second, _) = try await RedisConnection.connect(settings, on: loop)
+        // The open connection stays in use.
+        for connection in [first, second] {
+            #expect(try await get(connection, "a") == .null)
+            connection.close()
+        }
+        #expect(passwords.withLock { $0 } == ["HELLO 3 AUTH app old", "HELLO 3 AUTH app new"])
+        peer.stop()
     }
 
     @Test(arguments: [

@@ -58,6 +58,9 @@ extension Configuration {
         /// Creates settings with sharing disabled.
         package init() {}
 
+        /// The path of the file with the password; `nil` if the password is in no file.
+        package var passwordFile: String? { if case .file(let path) = password { path } else { nil } }
+
         /// The data that nodes share.
         package enum Share: String, Sendable, Hashable, CaseIterable {
             /// Purges, and the invalidations of unsafe methods.
@@ -147,24 +150,9 @@ extension Configuration {
     package func fleetSecrets(
         environment: [String: String]
     ) throws -> (password: String?, secret: String, previous: String?, next: String?) {
-        func value(_ setting: String, _ secret: Fleet.Secret?) throws -> String? {
-            guard let secret else { return nil }
-            let folder = file.flatMap { file in file.lastIndex(of: "/").map { String(file[..<$0]) } }
-            do throws(Refusal) {
-                let sources = FieldSources(environment: environment, folder: folder)
-                switch secret {
-                case .environment(let name): return try sources.value(of: .environment(name))
-                case .file(let path): return try sources.value(of: .file(path))
-                }
-            } catch {
-                throw ConfigurationError([
-                    .init(file: file, line: lines[setting], setting: setting, message: error.message)
-                ])
-            }
-        }
-        let secret = try value("fleet.secret", fleet.secret) ?? ""
-        let previous = try value("fleet.previous-secret", fleet.previousSecret)
-        let next = try value("fleet.next-secret", fleet.nextSecret)
+        let secret = try value(of: fleet.secret, "fleet.secret", environment) ?? ""
+        let previous = try value(of: fleet.previousSecret, "fleet.previous-secret", environment)
+        let next = try value(of: fleet.nextSecret, "fleet.next-secret", environment)
         for (setting, secret) in [
             ("fleet.secret", secret), ("fleet.previous-secret", previous ?? secret),
             ("fleet.next-secret", next ?? secret),
@@ -181,7 +169,33 @@ extension Configuration {
                 ])
             }
         }
-        return (try value("fleet.password", fleet.password), secret, previous, next)
+        return (try fleetPassword(environment: environment), secret, previous, next)
+    }
+
+    /// Reads the password of `fleet`.
+    ///
+    /// - Throws: ``ConfigurationError`` if its variable or file is missing.
+    package func fleetPassword(environment: [String: String]) throws -> String? {
+        try value(of: fleet.password, "fleet.password", environment)
+    }
+
+    private func value(
+        of secret: Fleet.Secret?,
+        _ setting: String,
+        _ environment: [String: String]
+    ) throws -> String? {
+        guard let secret else { return nil }
+        let sources = FieldSources(environment: environment, folder: file.map(Self.folder))
+        do throws(Refusal) {
+            switch secret {
+            case .environment(let name): return try sources.value(of: .environment(name))
+            case .file(let path): return try sources.value(of: .file(path))
+            }
+        } catch {
+            throw ConfigurationError([
+                .init(file: file, line: lines[setting], setting: setting, message: error.message)
+            ])
+        }
     }
 
     /// The minimum length of a fleet secret, in bytes.

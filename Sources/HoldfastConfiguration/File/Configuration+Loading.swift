@@ -75,8 +75,28 @@ extension Configuration {
         rules = RuleSet(checked, lowest: routeRules())
     }
 
+    /// Rereads the files of field values, such as `to-origin.set: {X-Key: {file: PATH}}`.
+    ///
+    /// - Returns: the configuration with the new values; `nil` if no value changed.
+    /// - Throws: ``ConfigurationError`` if a file cannot be used. No message contains a value.
+    package func rereadingValues(
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws -> Configuration? {
+        let known = rules.compiled.values
+        guard known.keys.contains(where: { if case .file = $0 { true } else { false } }) else { return nil }
+        let checked = CheckedRules(
+            rules.rules,
+            sources: FieldSources(environment: environment, folder: file.map(Self.folder))
+        )
+        guard checked.findings.isEmpty else { throw ConfigurationError(checked.findings) }
+        guard checked.values != known else { return nil }
+        var result = self
+        result.rules = RuleSet(checked, lowest: routeRules())
+        return result
+    }
+
     /// Returns the folder of a file.
-    private static func folder(of path: String) -> String {
+    static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }

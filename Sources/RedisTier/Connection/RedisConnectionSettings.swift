@@ -1,6 +1,7 @@
 import LocalFiles
 package import NIOCore
 package import NIOSSL
+import Synchronization
 
 /// The address of a server.
 package enum RedisEndpoint: Sendable, Hashable, CustomStringConvertible {
@@ -21,15 +22,29 @@ package enum RedisEndpoint: Sendable, Hashable, CustomStringConvertible {
 package struct RedisCredentials: Sendable, CustomStringConvertible, CustomReflectable {
     /// The user name; `nil` means the server's `default` user.
     package var user: String?
-    package var password: String
+    private let current: ReplaceablePassword
+
+    /// The password that the next connection uses.
+    package var password: String { current.text.withLock { $0 } }
 
     package init(user: String? = nil, password: String) {
         self.user = user
-        self.password = password
+        current = ReplaceablePassword(password)
     }
+
+    /// Replaces the password in all copies of these credentials. Open connections stay
+    /// authenticated.
+    func replacePassword(with password: String) { current.text.withLock { $0 = password } }
 
     package var description: String { user ?? "default" }
     package var customMirror: Mirror { Mirror(self, children: ["user": description]) }
+}
+
+/// A password that the copies of its credentials share.
+private final class ReplaceablePassword: Sendable {
+    let text: Mutex<String>
+
+    init(_ text: String) { self.text = Mutex(text) }
 }
 
 /// The TLS settings for a server.

@@ -60,6 +60,12 @@ package final class RedisConnector: Sendable {
         }
     }
 
+    /// Replaces the password for connections that are opened from now on. Has no effect if the
+    /// connector has none.
+    package func replacePassword(with password: String) {
+        settings.credentials?.replacePassword(with: password)
+    }
+
     /// - Parameters:
     ///   - canMove: whether the primary may move to another endpoint.
     ///   - findPrimary: returns the current endpoint.

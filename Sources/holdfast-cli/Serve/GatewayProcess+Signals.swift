@@ -55,6 +55,7 @@ extension GatewayProcess {
         server.reloadCertificates()
         transport.reloadCertificates()
         for watch in tokens { watch.reload() }
+        member?.rereadPassword()
         _ = await configuration.reload(by: "SIGHUP")
         supervision.manager.notify(.ready)
     }

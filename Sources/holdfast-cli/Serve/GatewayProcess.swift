@@ -54,12 +54,20 @@ struct GatewayProcess: Sendable {
             tasks.addTask { await supervision.run() }
             tasks.addTask { await CertificateWatch(server, transport).run() }
             for watch in tokens { tasks.addTask { await watch.run() } }
+            tasks.addTask { await watchValues() }
             tasks.addTask { await OriginHealthChecks(transport).run() }
             tasks.addTask { await watchFiles(of: store) }
             tasks.addTask { await MemoryReturn(engine, server).run() }
             if let member { tasks.addTask { await member.run() } }
             defer { tasks.cancelAll() }
             try await services.run()
+        }
+    }
+
+    /// Rereads regularly the files of field values.
+    private func watchValues() async {
+        await cancelWhenGracefulShutdown {
+            while (try? await Task.sleep(for: .seconds(60))) != nil { await configuration.rereadValues() }
         }
     }
 

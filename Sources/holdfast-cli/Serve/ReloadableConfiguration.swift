@@ -17,6 +17,8 @@ actor ReloadableConfiguration: ConfigurationOperations {
     private let clock: any WallClock
     private let logger: Logger
     private nonisolated let current: Mutex<InForce>
+    /// Why field values could not be reread, if they could not.
+    private var valueProblem: String?
 
     /// The parts of the gateway that are reconfigured.
     struct Parts: Sendable {
@@ -128,6 +130,27 @@ actor ReloadableConfiguration: ConfigurationOperations {
             current.status.warnings = read.file.warnings
         }
         return finish(report)
+    }
+
+    /// Rereads the files of field values, such as credentials for origins, and uses new values for
+    /// the next requests. A file that cannot be used changes nothing, and is logged once.
+    func rereadValues() {
+        let settings = current.withLock { $0.settings }
+        do {
+            let file = try settings.file.rereadingValues()
+            valueProblem = nil
+            guard let file else { return }
+            let new = settings.withValues(of: file)
+            parts.engine.reconfigure(options: file.options, rules: new.rules)
+            current.withLock { $0.settings = new }
+            logger.notice("Values of fields reloaded")
+        } catch {
+            let problem = "\(error)"
+            if problem != valueProblem {
+                logger.error("Values of fields rejected; nothing changed", metadata: ["error": "\(problem)"])
+            }
+            valueProblem = problem
+        }
     }
 
     private func apply(_ read: ServeSettings, _ origins: GatewayOrigins, by client: String) {

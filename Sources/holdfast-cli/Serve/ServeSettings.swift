@@ -6,7 +6,7 @@ import HoldfastGateway
 /// The settings that a gateway runs with. A setting from outside the file takes precedence over the
 /// file, and the file over the default.
 struct ServeSettings: Sendable {
-    let file: Configuration
+    private(set) var file: Configuration
     let gateway: GatewayConfiguration
     /// The routes with their own mode.
     let routeModes: [RouteMode]
@@ -69,6 +69,13 @@ struct ServeSettings: Sendable {
         self.accessLog = accessLog
         self.control =
             named.hasNoControl || file.control.isOff ? .nowhere : file.controlSocket.map { .socket($0) } ?? .standard
+    }
+
+    /// Returns the same settings with other values of fields in the file's rules.
+    func withValues(of file: Configuration) -> ServeSettings {
+        var result = self
+        result.file = file
+        return result
     }
 
     /// The file's rules; `nil` if it has none.
