@@ -388,7 +388,8 @@ let package = Package(
                 "LibC", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore",
                 "HoldfastConfiguration", "HoldfastTracing", "LocalSockets", "HTTPWire", "EventLoops",
                 "TLSCertificates", "GatewayRouting", "OriginConnections", "HoldfastGateway", "HoldfastTesting",
-                "TestSupport", "CNGHTTP2", "CZlib", "HTTP2Client", httpTypes, nioCore, nioPosix, nioSSL, logging,
+                "TestSupport", "CNGHTTP2", "CZlib", "HTTP2Client", crypto, httpTypes, nioCore, nioPosix, nioSSL,
+                logging,
             ]
         ),
         .testTarget(

@@ -44,6 +44,7 @@ public final class CacheEngine: Sendable {
     let partitions: CredentialPartition
     let overrides = OverriddenRulesCache()
     package let origins: OriginRegistry
+    package let contacts = OriginContacts()
     /// Limits the memory used for stored content of responses in progress.
     package let contentPermits: ContentPermits
     package let throttle: FailureThrottle

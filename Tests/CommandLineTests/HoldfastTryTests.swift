@@ -83,20 +83,22 @@ struct HoldfastTryTests {
                     """
                 try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
                 try await PurgedGateway.with(folder) { gateway in
-                    for url in ["http://a.test/v1/x", "http://only.test/v2/x"] {
+                    for (url, detail) in [
+                        ("http://a.test/v1/x", "The host of the request belongs to no route."),
+                        ("http://only.test/v2/x", "No route matches this path on '"),
+                    ] {
                         let outcome = try await gateway.run(["try", url])
                         let first = outcome.lines.first ?? ""
                         #expect(
-                            outcome.status == 1 && first.hasPrefix("No route: No route matches this path on '"),
+                            outcome.status == 1 && first.hasPrefix("No route: " + detail),
                             "\(outcome)"
                         )
                     }
                     #expect(origin.requestCount(path: "/x") == 0)
                     let json = try await gateway.run(["try", "http://a.test/v1/x", "--format", "json"])
                     let request = (try json.objects().first?["requests"] as? [[String: Any]])?.last
-                    #expect(
-                        (request?["problem"] as? [String: Any])?["type"] as? String == "urn:holdfast:problem:no-route"
-                    )
+                    let problem = request?["problem"] as? [String: Any]
+                    #expect(problem?["type"] as? String == "urn:holdfast:problem:unknown-host")
                 }
             }
         }

@@ -132,7 +132,7 @@ import Testing
             let after = await Scrape(gateway)
             #expect(after.seriesCount == before.seriesCount)
             #expect(after.count("http_server_request_duration_seconds") == 2 * 3 + 30 * 340)
-            #expect(after.count("holdfast_refusals_total", ["problem": "no-route"]) == 3 + 30 * 170)
+            #expect(after.count("holdfast_refusals_total", ["problem": "unknown-host"]) == 3 + 30 * 170)
             #expect(after.count("holdfast_exchanges_total", ["route": "one.example"]) == 3 + 30 * 170)
         }
     }

@@ -44,6 +44,13 @@ struct LimitPageTests {
             "decoded content": GunzipStage.limit,
             "rewritten media types per route": HoldfastConfiguration.Configuration.Rewriting
                 .bodiesLimit,
+            "page of error-pages": HoldfastConfiguration.Configuration.ErrorPages.sizeLimit,
+            "page of error-pages with placeholders":
+                HoldfastConfiguration.Configuration.ErrorPages.filledSizeLimit,
+            "placeholders per page of error-pages": HoldfastConfiguration.Configuration.ErrorPages.placeholderLimit,
+            "routes with respond": HoldfastConfiguration.Configuration.fixedRouteLimit,
+            "text of respond": FixedAnswer.bodyLimit, "location of respond": FixedAnswer.locationLimit,
+            "remembered times of origins' last responses": OriginContacts.limit,
             "interim responses": transport.messageLimits.interimResponses,
             "idle connections per origin": transport.maximumIdleConnections,
             "variants per key": store.maximumVariantsPerKey,

@@ -49,11 +49,10 @@ struct RoutingTests {
     @Test(
         "A request that matches no route gets a 404 that names the host, and is not forwarded",
         arguments: [
-            ("GET /v1/x HTTP/1.1\r\nHost: else.local\r\n\r\n", "'else.local'"),
             ("GET /x HTTP/1.1\r\nHost: one.local\r\n\r\n", "'one.local'"),
-            ("GET http://else.local/v1/x HTTP/1.1\r\nHost: one.local\r\n\r\n", "'else.local'"),
+            ("GET http://one.local/x HTTP/1.1\r\nHost: else.local\r\n\r\n", "'one.local'"),
             ("GET /v1/x HTTP/1.0\r\n\r\n", "without a host"),
-            ("POST /v1/x?token=hunter2 HTTP/1.1\r\nHost: else.local\r\nContent-Length: 5\r\n\r\nhello", "'else.local'"),
+            ("POST /x?token=hunter2 HTTP/1.1\r\nHost: one.local\r\nContent-Length: 5\r\n\r\nhello", "'one.local'"),
         ]
     )
     func rejects(request: String, named: String) async throws {
@@ -64,6 +63,26 @@ struct RoutingTests {
             #expect(response["Cache-Status"] == "holdfast; detail=no-route")
             #expect(response.text.contains("urn:holdfast:problem:no-route") && response.text.contains(named))
             #expect(!response.text.contains("hunter2"))
+            #expect(one.connectionCount == 0 && two.connectionCount == 0)
+        }
+    }
+
+    @Test(
+        "A request for an unknown host gets a 421 that does not name it, and is not forwarded",
+        arguments: [
+            "GET /v1/x HTTP/1.1\r\nHost: else.local\r\n\r\n",
+            "GET http://else.local/v1/x HTTP/1.1\r\nHost: one.local\r\n\r\n",
+            "POST /v1/x?token=hunter2 HTTP/1.1\r\nHost: else.local\r\nContent-Length: 5\r\n\r\nhello",
+        ]
+    )
+    func rejectsUnknownHosts(request: String) async throws {
+        try await withTwo(byHost) { gateway, one, two in
+            let response = try await gateway.send(request)
+            #expect(response.status == 421)
+            #expect(response["Content-Type"] == "application/problem+json")
+            #expect(response["Cache-Status"] == "holdfast; detail=unknown-host")
+            #expect(response.text.contains("urn:holdfast:problem:unknown-host"))
+            #expect(!response.text.contains("else.local") && !response.text.contains("hunter2"))
             #expect(one.connectionCount == 0 && two.connectionCount == 0)
         }
     }
@@ -79,7 +98,7 @@ struct RoutingTests {
                         + "GET / HTTP/1.1\r\nHost: two.local\r\n\r\n"
                 )
                 let refused = try await client.response()
-                #expect(refused.status == 404)
+                #expect(refused.status == 421)
                 let next = try await client.response()
                 #expect(next.text == "two")
             }

@@ -15,11 +15,26 @@ import Testing
             contentsOfFile: Cookbook.root + "Sources/HoldfastConfiguration/HoldfastConfiguration.docc/Cookbook.md",
             encoding: .utf8
         )
-        #expect(try Cookbook.files().count == 24)
+        #expect(try Cookbook.files().count == 26)
         for file in try Cookbook.files() {
             let content = try String(contentsOfFile: Cookbook.folder + file, encoding: .utf8)
             #expect(text.contains("`\(file)`:\n\n```yaml\n\(content)```\n"), "\(file)")
         }
+    }
+
+    @Test func redirectLeadsToTheConfiguredHost() throws {
+        let configuration = try Configuration(contentsOf: Cookbook.folder + "25-https-redirect.yaml")
+        #expect(configuration.fixedRoutes.map(\.scheme) == ["http", nil])
+        for route in configuration.fixedRoutes {
+            #expect(route.answer.status == 301 && route.position == 1)
+            #expect(route.answer.location(for: "/a?b=1") == "https://www.example.com/a?b=1")
+        }
+    }
+
+    @Test func pageForOutagesIsRead() throws {
+        let configuration = try Configuration(contentsOf: Cookbook.folder + "26-offline-page.yaml")
+        let page = try #require(configuration.routes.first?.errorPages.offline)
+        #expect(page.template.filled { "[\($0.rawValue)]" }.contains("<a href=\"[url]\">"))
     }
 
     @Test func silentAPIHasTheLifetimeOfTheRule() async throws {

@@ -294,7 +294,7 @@ let package = Package(
                 "CNGHTTP2", "CZlib", "HTTP2Client", "HTTPWire", "EventLoops", "GatewayRouting", "TLSCertificates",
                 "OriginConnections", "HoldfastGateway", "LocalSockets", "HoldfastConfiguration",
                 "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore", "HoldfastTesting",
-                "TestSupport", "HoldfastTracing", "LibC", httpTypes, nioCore, nioPosix, nioSSL, logging,
+                "TestSupport", "HoldfastTracing", "LibC", crypto, httpTypes, nioCore, nioPosix, nioSSL, logging,
             ],
             // They compare with pages of the documentation, which are not here.
             exclude: ["FieldPageTests.swift", "LimitPageTests.swift"]

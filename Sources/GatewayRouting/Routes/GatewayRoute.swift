@@ -48,6 +48,9 @@ public struct GatewayRoute: Sendable, Hashable {
     /// it. Stored responses stay as the origin sent them.
     public var compresses = false
 
+    /// The HTML pages that browsers get for the route's problems.
+    package var errorPages = HoldfastConfiguration.Configuration.ErrorPages()
+
     package let pattern: HostPattern
     let prefix: PathPrefix
     let originPrefix: PathPrefix

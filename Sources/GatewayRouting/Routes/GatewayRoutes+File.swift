@@ -36,6 +36,7 @@ extension GatewayRoutes {
                 made.upgrades = route.upgrades
                 made.rewriting = route.rewriting
                 made.compresses = route.compresses
+                made.errorPages = route.errorPages
                 return made
             } catch {
                 report(index, setting, "\(error)")

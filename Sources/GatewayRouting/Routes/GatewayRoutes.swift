@@ -105,6 +105,9 @@ public struct GatewayRoutes: Sendable {
         }
     }
 
+    /// Whether any route has the host that a client requests, whatever the port and the path.
+    package func knows(host: RequestedHost?) -> Bool { table.knows(host: host?.name) }
+
     /// Whether a request is rejected because a dot segment might escape the path of a route or an
     /// origin.
     ///

@@ -49,6 +49,13 @@ struct RouteTable: Sendable {
         return first
     }
 
+    /// Whether any path of a host has an index.
+    func knows(host: String?) -> Bool {
+        var isKnown = false
+        forEach(about: host) { _ in isKnown = true }
+        return isKnown
+    }
+
     /// Calls `body` with the paths for the host itself, for all hosts with the same parent domain,
     /// and for any host.
     private func forEach(about host: String?, _ body: (PrefixTable<[Int]>) -> Void) {

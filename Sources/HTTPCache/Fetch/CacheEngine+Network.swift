@@ -42,7 +42,9 @@ extension CacheEngine {
 
     func noteResponse(of origin: Origin, to prepared: PreparedRequest) {
         if prepared.request.isProbe { telemetry.origins.probed(origin, .answered) }
-        guard origins.answered(origin, { prepared.asked }, at: { clock.now() }) else { return }
+        let now = clock.now()
+        contacts.note(origin, at: now)
+        guard origins.answered(origin, { prepared.asked }, at: { now }) else { return }
         logger.notice("Origin responds again", metadata: ["origin": "\(origin)"])
     }
 

@@ -92,7 +92,7 @@ package enum AcceptEncoding {
     }
 
     /// Returns the weight in `q=…` in thousandths, or `nil` if it is not a weight. RFC 9110 §12.4.2
-    private static func weight(_ bytes: [UInt8]) -> Int? {
+    static func weight(_ bytes: [UInt8]) -> Int? {
         guard bytes.count >= 3, bytes.count <= 7, bytes[0].asciiLowercased == UInt8(ascii: "q"),
             bytes[1] == UInt8(ascii: "=")
         else { return nil }

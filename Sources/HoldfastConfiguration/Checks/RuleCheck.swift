@@ -78,18 +78,7 @@ struct RuleCheck {
     private mutating func checkRestriction() {
         let conditions = rule.match.request
         guard !conditions.isEmpty else { return }
-        for name in conditions.cookies.keys.sorted() where !CookieNames.isPattern(name) {
-            report("match.cookie", "\(shown(name)) is not a cookie name, or the beginning of one followed by a star.")
-        }
-        for name in conditions.fields.keys.map(\.rawName).sorted() {
-            guard let field = HTTPField.Name(name), conditions.fields[field]?.isEmpty == false,
-                CredentialPartition.isCredential(HTTPField(name: field, value: "")) || FieldRules.isSecretByName(field)
-            else { continue }
-            report(
-                "match.field",
-                "'\(name)' holds a secret, so its value must not be in this file. Write its name alone."
-            )
-        }
+        for fault in conditions.faults { report(fault.setting, fault.message) }
         let condition = Writers.conditions(conditions).first?.name ?? "match"
         if !rule.match.contentTypes.isEmpty {
             report("match.content-type", "It cannot be combined with \(other(condition)). Write two rules.")

@@ -63,7 +63,9 @@ extension Configuration {
             looksUp: looksUpValues
         )
         let checked = CheckedRules(reader.rules, skipped: reader.brokenRules, sources: sources)
-        let findings = reader.findings + checked.findings
+        var configuration = reader.configuration
+        let pageFindings = looksUpValues ? configuration.readErrorPages() : []
+        let findings = reader.findings + pageFindings + checked.findings
         guard findings.isEmpty else {
             // Sorting is not stable, so findings on the same line are ordered by their offset.
             let sorted = findings.enumerated().sorted {
@@ -71,7 +73,7 @@ extension Configuration {
             }
             throw ConfigurationError(sorted.map(\.element))
         }
-        self = reader.configuration
+        self = configuration
         rules = RuleSet(checked, lowest: routeRules())
     }
 

@@ -87,6 +87,7 @@ extension Configuration {
         if !refused.contains("fleet.url") { findings += fleetContradictions() }
         let lookup = RouteLookup(routes)
         for (index, route) in routes.enumerated() { findings += problems(of: route, at: index, lookup) }
+        findings += fixedContradictions(lookup)
         return findings
     }
 
@@ -115,12 +116,7 @@ extension Configuration {
             }
         }
         checkPath(route.path) { report("path", $0) }
-        if let host = route.host {
-            let sample = host.hasPrefix("*.") ? "a\(host.dropFirst())" : host
-            if (try? TargetURI("http://\(sample)/")) == nil {
-                report("host", "\(shown(host)) is not a host such as 'api.local', 'api.local:8080' or '*.example.com'.")
-            }
-        }
+        if let host = route.host, let fault = Self.fault(ofHost: host) { report("host", fault) }
         func reportShared(_ setting: String, _ other: Int, _ value: String, _ word: String) {
             let place = routes[other].line.map { " (line \($0))" } ?? ""
             report(
@@ -151,7 +147,14 @@ extension Configuration {
         return findings
     }
 
-    private func checkPath(_ path: String, _ report: (String) -> Void) {
+    /// Returns a message about a route's host; `nil` if it can be used.
+    static func fault(ofHost host: String) -> String? {
+        let sample = host.hasPrefix("*.") ? "a\(host.dropFirst())" : host
+        if (try? TargetURI("http://\(sample)/")) != nil { return nil }
+        return "\(shown(host)) is not a host such as 'api.local', 'api.local:8080' or '*.example.com'."
+    }
+
+    func checkPath(_ path: String, _ report: (String) -> Void) {
         guard path.utf8.first == UInt8(ascii: "/") else { return report("\(shown(path)) does not begin with a slash.") }
         if path != "/", path.utf8.last == UInt8(ascii: "/") {
             report(

@@ -32,6 +32,8 @@ public struct Configuration: Sendable {
         public var rewriting = Rewriting()
         /// `compress`: whether a gateway compresses responses with gzip for clients that prefer it.
         public var compresses = false
+        /// `error-pages`: the HTML pages that browsers get for the route's problems.
+        package var errorPages = ErrorPages()
         /// The line on which the route begins; `nil` if the route is not from a file.
         package var line: Int?
         /// The maximum number of protocols in ``upgrades``.
@@ -307,6 +309,8 @@ public struct Configuration: Sendable {
     public var options = EngineOptions()
     /// `routes`, in the order of matching. The first match applies.
     public var routes: [Route] = []
+    /// The routes with `respond`, in the order of matching.
+    package var fixedRoutes: [FixedRoute] = []
     /// `rules`
     public var rules: RuleSet
     /// The lines of the top-level settings, by their names in the file: `store.budget`.

@@ -63,12 +63,43 @@ extension Configuration {
             file: file,
             version: Self.version,
             settings: settings,
-            routes: routes.enumerated().map { $1.effective(number: $0 + 1) },
+            routes: effectiveRoutes,
             origins: origins.isEmpty ? nil : origins.map { $0.effective(self) },
             precedence:
                 "The first matching rule that has a setting decides it. If no rule decides a setting, a route's mode and tags "
                 + "apply, then the settings above, then the response itself.",
             rules: rules.rules.enumerated().map { $1.effective(number: $0 + 1) }
+        )
+    }
+}
+
+extension Configuration {
+    /// All routes in the order of matching.
+    private var effectiveRoutes: [EffectiveConfiguration.Part] {
+        func fixed(_ position: Int) -> [EffectiveConfiguration.Part] {
+            fixedRoutes.filter { $0.position == position }.map(\.effective)
+        }
+        return routes.enumerated().flatMap { fixed($0) + [$1.effective(number: $0 + 1)] } + fixed(routes.count)
+    }
+}
+
+extension Configuration.FixedRoute {
+    fileprivate var effective: EffectiveConfiguration.Part {
+        func setting(_ name: String, _ value: String?, standard: Bool = false) -> EffectiveConfiguration.Setting {
+            EffectiveConfiguration.Setting(name: name, value: value, isDefault: standard, line: nil)
+        }
+        var parts = [setting("host", host, standard: host == nil), setting("path", path, standard: path == "/")]
+        if let scheme { parts.append(setting("match.scheme", scheme)) }
+        parts += Writers.conditions(conditions).map { setting($0.name, $0.value) }
+        var settings = [setting("respond.status", "\(answer.status)")]
+        if let location = answer.location { settings.append(setting("respond.location", location)) }
+        if !answer.body.isEmpty { settings.append(setting("respond.body", "\(answer.body.utf8.count) bytes")) }
+        if let type = answer.contentType { settings.append(setting("respond.content-type", type)) }
+        return EffectiveConfiguration.Part(
+            name: name ?? "route \(number)",
+            line: line,
+            conditions: parts,
+            settings: settings
         )
     }
 }
@@ -104,6 +135,8 @@ extension Configuration.Route {
                     standard: rewriting.bodies.isEmpty
                 ),
                 setting("compress", "\(compresses)", standard: !compresses),
+                setting("error-pages.offline", errorPages.offline?.file, standard: errorPages.offline == nil),
+                setting("error-pages.error", errorPages.error?.file, standard: errorPages.error == nil),
             ]
         )
     }

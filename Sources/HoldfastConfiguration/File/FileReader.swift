@@ -113,54 +113,95 @@ struct FileReader {
 extension FileReader {
     private static let routeKeys = [
         "name", "host", "path", "origin", "preserve-host", "mode", "unknown-fields", "tags-from", "upgrades", "rewrite",
-        "compress",
+        "compress", "error-pages", "match", "respond",
     ]
 
     private mutating func readRoutes(_ entry: FileValue.Entry) {
         guard case .list(let routes, _) = entry.value else {
             return report(entry.line, nil, "routes", "Expected a list of routes, not \(entry.value.shown).")
         }
-        for (index, value) in routes.enumerated() {
-            var route = Configuration.Route(origin: "", line: value.line)
-            route.number = index + 1
-            guard case .mapping(let entries, _) = value else {
-                report(
-                    value.line,
-                    "route \(index + 1)",
-                    nil,
-                    "Expected a mapping with an 'origin', not \(value.shown)."
-                )
-                continue
+        for (index, value) in routes.enumerated() { readRoute(value, number: index + 1) }
+    }
+
+    private mutating func readRoute(_ value: FileValue, number: Int) {
+        var route = Configuration.Route(origin: "", line: value.line)
+        route.number = number
+        guard case .mapping(let entries, _) = value else {
+            let message = "Expected a mapping with an 'origin', not \(value.shown)."
+            return report(value.line, "route \(number)", nil, message)
+        }
+        if case .text(let name, _, _)? = entries.first(where: { $0.key == "name" })?.value { route.name = name }
+        let subject = route.subject(number: number)
+        if entries.contains(where: { $0.key == "respond" || $0.key == "match" }) {
+            return readFixedRoute(entries, value.line, subject, number)
+        }
+        let before = findings.count
+        for inner in entries {
+            _ = recordingRefusal(inner.line, subject, Self.routeKeys.contains(inner.key) ? inner.key : nil) {
+                () throws(Refusal) in
+                try Self.read(inner, &route)
             }
-            if case .text(let name, _, _)? = entries.first(where: { $0.key == "name" })?.value { route.name = name }
-            let subject = route.subject(number: index + 1)
-            let before = findings.count
-            for inner in entries {
-                _ = recordingRefusal(inner.line, subject, Self.routeKeys.contains(inner.key) ? inner.key : nil) {
-                    () throws(Refusal) in
-                    switch inner.key {
-                    case "name": route.name = try inner.value.text("a name")
-                    case "host": route.host = try inner.value.text("a host")
-                    case "path": route.path = try inner.value.text("a path such as '/v1'")
-                    case "origin": route.origin = try inner.value.text("a URL such as 'https://api.example.com'")
-                    case "preserve-host": route.preservesHost = try inner.value.flag()
-                    case "mode": route.mode = try Readers.mode(inner.value)
-                    case "unknown-fields":
-                        route.unknownFields = try inner.value.word(
-                            Configuration.FieldHandling.allCases.map { ($0.rawValue, $0) }
-                        )
-                    case "rewrite": route.rewriting = try Readers.rewriting(inner.value)
-                    case "compress": route.compresses = try inner.value.flag()
-                    case "tags-from": route.tagsFrom = try Readers.tagFields(inner.value)
-                    case "upgrades": route.upgrades = try Readers.upgrades(inner.value)
-                    default: throw Readers.unknown(inner, of: Self.routeKeys)
-                    }
+        }
+        // Leave out a route that could not be read. Further checks would only cause more findings.
+        if findings.count == before { configuration.routes.append(route) }
+    }
+
+    private static func read(_ entry: FileValue.Entry, _ route: inout Configuration.Route) throws(Refusal) {
+        switch entry.key {
+        case "name": route.name = try entry.value.text("a name")
+        case "host": route.host = try entry.value.text("a host")
+        case "path": route.path = try entry.value.text("a path such as '/v1'")
+        case "origin": route.origin = try entry.value.text("a URL such as 'https://api.example.com'")
+        case "preserve-host": route.preservesHost = try entry.value.flag()
+        case "mode": route.mode = try Readers.mode(entry.value)
+        case "unknown-fields":
+            route.unknownFields = try entry.value.word(
+                Configuration.FieldHandling.allCases.map { ($0.rawValue, $0) }
+            )
+        case "rewrite": route.rewriting = try Readers.rewriting(entry.value)
+        case "compress": route.compresses = try entry.value.flag()
+        case "error-pages": route.errorPages = try Readers.errorPages(entry.value)
+        case "tags-from": route.tagsFrom = try Readers.tagFields(entry.value)
+        case "upgrades": route.upgrades = try Readers.upgrades(entry.value)
+        default: throw Readers.unknown(entry, of: routeKeys)
+        }
+    }
+
+    private static let fixedRouteKeys = ["name", "host", "path", "match", "respond"]
+
+    /// Reads a route that the gateway answers itself.
+    private mutating func readFixedRoute(
+        _ entries: [FileValue.Entry],
+        _ line: Int,
+        _ subject: String,
+        _ number: Int
+    ) {
+        guard entries.contains(where: { $0.key == "respond" }) else {
+            return report(line, subject, "match", "Only a route with 'respond' can have it. Use 'match' in a rule.")
+        }
+        let before = findings.count
+        var route = Configuration.FixedRoute(
+            answer: FixedAnswer(status: 0),
+            position: configuration.routes.count,
+            line: line,
+            number: number
+        )
+        for inner in entries {
+            let isKnown = Self.routeKeys.contains(inner.key)
+            _ = recordingRefusal(inner.line, subject, isKnown ? inner.key : nil) { () throws(Refusal) in
+                switch inner.key {
+                case "name": route.name = try inner.value.text("a name")
+                case "host": route.host = try inner.value.text("a host")
+                case "path": route.path = try inner.value.text("a path such as '/v1'")
+                case "match": try Readers.match(inner.value, &route)
+                case "respond": route.answer = try Readers.fixedAnswer(inner.value)
+                case _ where isKnown:
+                    throw Refusal("It has no effect in a route with 'respond', which never asks an origin. Remove it.")
+                default: throw Readers.unknown(inner, of: Self.fixedRouteKeys)
                 }
             }
-            // Leave out a route that could not be read. Further checks would only cause more
-            // findings.
-            if findings.count == before { configuration.routes.append(route) }
         }
+        if findings.count == before { configuration.fixedRoutes.append(route) }
     }
 
     private mutating func readOrigins(_ entry: FileValue.Entry) {

@@ -8,6 +8,12 @@ extension GatewayClient {
         hasOwnAddress && configuration.isTrusted(address)
     }
 
+    /// Returns the scheme that the client used: `http` or `https`. A trusted proxy states it for
+    /// its own clients.
+    func scheme(of fields: HTTPFields, by configuration: GatewayConfiguration) -> String {
+        (isTrusted(by: configuration) ? Self.scheme(claimedIn: fields) : nil) ?? scheme
+    }
+
     /// Whether the client may purge, if it also has a token.
     func mayPurge(by configuration: GatewayConfiguration) -> Bool {
         guard hasOwnAddress, let address else { return false }

@@ -37,8 +37,10 @@ extension GatewayConfiguration {
     ) throws {
         let unrouted = routes == nil ? configuration.unroutedRules : []
         guard unrouted.isEmpty else { throw ConfigurationError(unrouted) }
+        let fixedRoutes = FixedRoutes(routes == nil ? configuration.fixedRoutes : [])
         let routes = try routes ?? GatewayRoutes(configuration.routes, file: configuration.file)
         self.init(routes: routes)
+        self.fixedRoutes = fixedRoutes
         let wanted = listeners.isEmpty ? try [GatewayListener](configuration) : listeners
         if !wanted.isEmpty { self.listeners = wanted }
         // The transport reports invalid URLs.

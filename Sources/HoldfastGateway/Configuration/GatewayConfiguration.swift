@@ -10,6 +10,8 @@ public struct GatewayConfiguration: Sendable {
     ///
     /// Give the transport the same routes: `OriginTransport.Configuration.routes`.
     public var routes: GatewayRoutes
+    /// The routes that the gateway answers itself.
+    var fixedRoutes = FixedRoutes()
     /// The mirrors of origins. Their paths are ignored here. Where responses are rewritten, a
     /// mirror's URLs count as its origin's URLs.
     ///

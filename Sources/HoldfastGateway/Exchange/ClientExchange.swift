@@ -56,6 +56,8 @@ final class ClientExchange: @unchecked Sendable {
     private var streamLength: StatedLength?
     /// The changes to the response; `nil` if no route was chosen.
     var transforms: ResponseTransforms?
+    /// The route for problems; `nil` if no route was chosen.
+    var problemRoute: ProblemRoute?
     var rangeUse = ExchangeTask.RangeUse.asRequested
     /// The request's key, while the hot table may keep the response for identical requests.
     private(set) var hotKey: HotKey?
@@ -150,6 +152,11 @@ final class ClientExchange: @unchecked Sendable {
         if request.isPurge { return purge() }
         let (service, context) = (session.service, responseContext)
         guard let check = service.healthCheck(request, context.inForce) else {
+            if let answer = service.fixedAnswer(to: self, context.inForce) {
+                // The client may send bytes of the other protocol, as after a rejected switch.
+                if !request.upgrade.isNone { writer.beginUpgrade() }
+                return finish(with: service.response(with: answer, to: request, context))
+            }
             if !request.upgrade.isNone, UpgradeAttempt.serve(self, context) { return }
             return startTask(for: .request)
         }
@@ -246,7 +253,7 @@ final class ClientExchange: @unchecked Sendable {
 
     /// Returns the response to this request if it was rejected or failed.
     func response(to error: any Error, _ context: GatewayService.ResponseContext) -> GatewayResponse {
-        session.service.response(to: error, context, of: request, from: session.client)
+        session.service.response(to: error, context, of: request, from: session.client, on: problemRoute)
     }
 
     /// Forwards an interim response, on any thread. On the event loop, it is written before this

@@ -14,6 +14,8 @@ final class ConfigurationInForce: Sendable {
     let allowsWebSocket: Bool
     /// How each route's responses are changed on their way out.
     let transforms: [ResponseTransforms]
+    /// Each route, for its problems.
+    let problemRoutes: [ProblemRoute]
     /// The `Via` field for each protocol that a request may be received over. RFC 9110 §7.6.3
     private let vias: [HTTPField]
     /// The value of `Via` in responses, regardless of the HTTP version that the origin used.
@@ -43,6 +45,7 @@ final class ConfigurationInForce: Sendable {
                 compression: ResponseCompression(configuration, compressions, route: $0)
             )
         }
+        problemRoutes = configuration.routes.routes.map { ProblemRoute($0) }
         let digits = String(instance, radix: 16)
         let ownName = configuration.pseudonym + "-" + String(repeating: "0", count: 8 - digits.count) + digits
         self.ownName = ownName

@@ -58,6 +58,7 @@ extension GatewayService {
         exchange.record.route = inForce.routeLabels[choice.route]
         exchange.record.origin = inForce.originNames[choice.route]
         exchange.transforms = inForce.transforms[choice.route]
+        exchange.problemRoute = inForce.problemRoutes[choice.route]
         var request: CacheRequest
         if let known, known.inForce === inForce, known.route == choice.route, known.method == head.method {
             request = known.request
@@ -98,6 +99,9 @@ extension GatewayService {
             throw Rejection(problem: .dotSegment)
         }
         guard let choice = routes.choose(host: head.authority, target: head.target) else {
+            guard head.authority == nil || routes.knows(host: head.authority) else {
+                throw Rejection(problem: .unknownHost)
+            }
             throw Rejection(problem: .noRoute(head.authority))
         }
         return choice
@@ -249,6 +253,15 @@ extension Problem {
             outcome: CacheOutcome(detail: CacheOutcome.Detail("no-route"))
         )
     }
+
+    /// The detail leaves the host out, because any text may be one.
+    fileprivate static let unknownHost = Problem(
+        .unknownHost,
+        title: "No route has this host",
+        status: 421,
+        detail: "The host of the request belongs to no route. Nothing was forwarded.",
+        outcome: CacheOutcome(detail: CacheOutcome.Detail("unknown-host"))
+    )
 
     /// - Parameter host: the host that the client names.
     fileprivate static func misdirected(_ host: RequestedHost?) -> Problem {

@@ -25,17 +25,20 @@ extension GatewayService {
 
     /// Returns the response to a rejected request or a failed exchange.
     ///
-    /// - Parameter client: the client that sent the request.
+    /// - Parameters:
+    ///   - client: the client that sent the request.
+    ///   - route: the request's route, if one was chosen.
     func response(
         to error: any Error,
         _ context: ResponseContext,
         of request: GatewayRequest,
-        from client: GatewayClient
+        from client: GatewayClient,
+        on route: ProblemRoute? = nil
     ) -> GatewayResponse {
         if error is PurgeForGateway { return purgeRefusal(context) }
         if error is OptionsForGateway { return .whole(optionsHead(context), ByteBuffer()) }
-        let reader = ProblemReader(request, client, context.inForce.configuration)
-        let (head, content) = problemResponse(problem(error, for: reader), context, error)
+        let reader = ProblemReader(request, client, context.inForce.configuration, on: route, engine.contacts)
+        let (head, content) = problemResponse(problem(error, for: reader), context, error, for: reader)
         return .whole(head, content)
     }
 
@@ -74,21 +77,46 @@ extension GatewayService {
     /// - Parameters:
     ///   - context: `nil` for a client that has sent no valid request.
     ///   - error: the cache's error, if the request reached the cache.
+    ///   - reader: the client that sent a valid request. It may get an HTML page.
     func problemResponse(
         _ problem: Problem,
         _ context: ResponseContext? = nil,
-        _ error: (any Error)? = nil
+        _ error: (any Error)? = nil,
+        for reader: ProblemReader? = nil
     ) -> (head: GatewayResponseHead, content: ByteBuffer) {
         let context = context ?? ResponseContext(inForce, nil)
-        let body = problem.json(of: context.requestID)
-        var head = HTTPResponse(status: HTTPResponse.Status(code: problem.status))
-        head.headerFields[.contentType] = "application/problem+json"
+        var fields: HTTPFields = [.contentType: "application/problem+json"]
+        let body: ByteBuffer
+        if let reader, reader.prefersHTML {
+            let (page, routePage) = (reader.page(of: problem, context.requestID), reader.routePage(for: problem))
+            body = page.html(routePage)
+            fields = Self.fields(of: page, isOwn: routePage == nil)
+        } else {
+            body = problem.json(of: context.requestID)
+        }
+        // 'no-store' is enough for caches that obey it. Some are configured to store errors anyway.
+        if reader != nil { fields[.vary] = "Accept" }
         // A response to HEAD states the length that a GET would have.
-        head.headerFields[.contentLength] = String(body.readableBytes)
-        head.headerFields[.cacheControl] = "no-store"
+        fields[.contentLength] = String(body.readableBytes)
+        fields[.cacheControl] = "no-store"
         // RFC 9110 §15.5.6
-        if problem.status == 405 { head.headerFields[.allow] = Self.allowedMethods(context) }
+        if problem.status == 405 { fields[.allow] = Self.allowedMethods(context) }
+        let head = HTTPResponse(status: HTTPResponse.Status(code: problem.status), headerFields: fields)
         return (responseHead(head, ExchangeFacts(problem.outcome, problem: problem.code, error: error), context), body)
+    }
+
+    /// Returns the fields of a problem's page. A route's own page may need scripts and images, so
+    /// only the gateway's page has a policy.
+    private static func fields(of page: ProblemPage, isOwn: Bool) -> HTTPFields {
+        var fields: HTTPFields = [.contentType: "text/html; charset=utf-8", .xContentTypeOptions: "nosniff"]
+        if isOwn { fields[.contentSecurityPolicy] = ProblemPage.securityPolicy }
+        if page.retries {
+            fields[.retryAfter] = String(ProblemPage.retryInterval)
+            // As a field, it also works for a route's own page, and only for the methods that may
+            // be repeated.
+            fields[.refresh] = String(ProblemPage.retryInterval)
+        }
+        return fields
     }
 
     /// Returns the head that a client gets. It has the fields of every response: `Via`, `Date` (RFC

@@ -74,7 +74,8 @@ final class GatewayService: Sendable {
 
     /// Prepares an exchange's request for the cache without waiting. Returns `nil` if the request
     /// needs another path: it has content, may switch to another protocol, is for the gateway
-    /// itself, or is rejected. Also returns `nil` if the settings are changing right now.
+    /// itself, has a fixed answer, or is rejected. Also returns `nil` if the settings are changing
+    /// right now.
     func prepare(_ exchange: ClientExchange) -> PreparedRequest? {
         // Read the version before the configuration. Otherwise a request that was prepared under an
         // earlier configuration could pass for one under the current configuration.
@@ -82,6 +83,7 @@ final class GatewayService: Sendable {
         let inForce = inForce
         // An exchange keeps its ID even if the configuration changes.
         exchange.record.requestID = inForce.requestID(of: exchange.request, from: exchange.session.admission)
+        guard fixedAnswer(to: exchange, inForce) == nil else { return nil }
         if !exchange.request.upgrade.isNone {
             guard case .ignore = upgradeDecision(for: exchange.request, inForce) else { return nil }
         }

@@ -12,6 +12,7 @@ extension HTTPField.Name {
     static let maxForwards = literal("Max-Forwards")
     static let traceparent = literal("traceparent")
     static let tracestate = literal("tracestate")
+    static let refresh = literal("Refresh")
     static let viaGateway = literal("Via")
     static let xForwardedFor = literal("X-Forwarded-For")
     static let xForwardedHost = literal("X-Forwarded-Host")

@@ -36,8 +36,7 @@ final class ResponseRewriting: Sendable {
 
     /// Returns the client that a request's response is rewritten for.
     func client(_ client: GatewayClient, of request: GatewayRequest) -> RewriteClient {
-        let claimed = client.isTrusted(by: configuration) ? GatewayClient.scheme(claimedIn: request.fields) : nil
-        let scheme = claimed ?? client.scheme
+        let scheme = client.scheme(of: request.fields, by: configuration)
         let authority = request.authority?.authority(for: scheme)
         return RewriteClient(map, route: route, scheme: scheme, authority: authority)
     }

@@ -13,6 +13,8 @@ struct Problem {
     /// An explanation for people, without query values or credentials.
     var detail: String
     var outcome = CacheOutcome(detail: CacheOutcome.Detail("refused"))
+    /// Whether the origin cannot be reached for now, and nothing usable is stored.
+    var isOutage = false
 
     /// Returns `{"type":…,"title":…,"status":…,"detail":…}`, and `"requestId":…` if the request has
     /// an ID.
@@ -72,7 +74,12 @@ extension Problem {
             }
         detail = showsOrigin ? error.message : Self.detail(error, of: url)
         outcome = error.outcome
+        isOutage = Self.outages.contains(error.code)
     }
+
+    private static let outages: Set<ExchangeError.Code> = [
+        .originUnreachable, .offlineMiss, .staleForbidden, .overloaded, .shutDown,
+    ]
 
     private static func detail(_ error: ExchangeError, of url: String) -> String {
         let contact = error.cause == nil ? "may not be contacted" : "is unreachable"

@@ -18,6 +18,7 @@ extension Problem {
         case tooManyConnections = "too-many-connections"
         case tooManyConnectionsOfClient = "too-many-connections-of-client"
         case tooManyTunnels = "too-many-tunnels"
+        case unknownHost = "unknown-host"
         case upgradeNotAllowed = "upgrade-not-allowed"
         case wrongKey = "wrong-websocket-key"
     }

@@ -113,13 +113,14 @@ struct TryReport: Encodable {
         notes = explained.notes
         if let problem = requests.last?.problem {
             isServedFromStore = false
+            let hasNoRoute = problem.code == "no-route" || problem.code == "unknown-host"
             verdict =
-                problem.code == "no-route"
+                hasNoRoute
                 ? "No route: \(problem.detail)" : "Rejected (\(problem.code)): \(problem.detail)"
             let causes = origins.origins.compactMap { origin in
                 origin.message.map { "\(origin.origin): \(origin.reason ?? ""): \($0)" }
             }
-            self.origins = problem.code == "no-route" || causes.isEmpty ? nil : causes
+            self.origins = hasNoRoute || causes.isEmpty ? nil : causes
             return
         }
         let hits = requests.map(\.isHit)

@@ -89,8 +89,8 @@ struct AdmissionOrderTests {
         Case(
             name: "the route, then TRACE",
             request: .init(method: "TRACE", host: "other"),
-            status: 404,
-            sign: "problem:no-route"
+            status: 421,
+            sign: "problem:unknown-host"
         ),
         Case(
             name: "TRACE, then the loop",

@@ -14,10 +14,13 @@ final class EitherClient {
         var content = ""
     }
 
-    struct Answer {
+    struct Answer: Sendable {
         var status: Int
-        var allow: String?
         var text: String
+        /// The value of a field, by its name in lower case.
+        var field: @Sendable (String) -> String?
+
+        var allow: String? { field("allow") }
     }
 
     private let raw: RawClient
@@ -63,7 +66,7 @@ final class EitherClient {
             try await frames.send(.init(type: 0, flags: 1, stream: id, payload: Array(request.content.utf8)))
         }
         let response = try #require(try await frames.responses([id])[id])
-        return Answer(status: response.status, allow: response["allow"], text: response.text)
+        return Answer(status: response.status, text: response.text) { response[$0] }
     }
 
     private func askHTTP1(_ request: Request) async throws -> Answer {
@@ -72,6 +75,6 @@ final class EitherClient {
         if !request.content.isEmpty { head += "Content-Length: \(request.content.utf8.count)\r\n" }
         try await raw.send(head + "\r\n" + request.content)
         let response = try await raw.response(isHead: request.method == "HEAD")
-        return Answer(status: response.status, allow: response["Allow"], text: response.text)
+        return Answer(status: response.status, text: response.text) { response[$0] }
     }
 }

@@ -1,0 +1,39 @@
+import GatewayRouting
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import HTTPWire
+import HoldfastConfiguration
+import NIOCore
+
+/// Serves requests for routes with `respond`.
+extension GatewayService {
+    /// Returns the fixed answer to an exchange's request; `nil` if it is forwarded.
+    func fixedAnswer(to exchange: ClientExchange, _ inForce: ConfigurationInForce) -> FixedAnswer? {
+        guard !inForce.configuration.fixedRoutes.isEmpty, exchange.request.target != "*" else { return nil }
+        let (request, configuration) = (exchange.request, inForce.configuration)
+        let scheme = exchange.session.client.scheme(of: request.fields, by: configuration)
+        return configuration.fixedRoutes.answer(to: request, scheme: scheme, before: configuration.routes)
+    }
+
+    /// Returns the response with a fixed answer. It is not stored anywhere, because it may depend
+    /// on more than the URL, and because a reload can change it.
+    func response(
+        with answer: FixedAnswer,
+        to request: GatewayRequest,
+        _ context: ResponseContext
+    ) -> GatewayResponse {
+        let content = ByteBuffer(string: answer.body)
+        var head = HTTPResponse(status: HTTPResponse.Status(code: answer.status))
+        head.headerFields[.location] = answer.location(for: request.target)
+        if !answer.body.isEmpty {
+            head.headerFields[.contentType] = answer.contentType ?? "text/plain; charset=utf-8"
+            head.headerFields[.xContentTypeOptions] = "nosniff"
+        }
+        // A 204 has no length. RFC 9110 §8.6
+        if answer.status != 204 { head.headerFields[.contentLength] = String(content.readableBytes) }
+        head.headerFields[.cacheControl] = "no-store"
+        let facts = ExchangeFacts(CacheOutcome(detail: CacheOutcome.Detail("respond")))
+        return .whole(responseHead(head, facts, context), content)
+    }
+}

@@ -1,0 +1,28 @@
+import GatewayRouting
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPWire
+import HoldfastConfiguration
+
+/// The route of a problem. An object, because routes are too large to copy for each request.
+final class ProblemRoute: Sendable {
+    private let route: GatewayRoute
+    private let offlinePage: RoutePage?
+    private let errorPage: RoutePage?
+
+    init(_ route: GatewayRoute) {
+        self.route = route
+        offlinePage = route.errorPages.offline.map { RoutePage($0.template) }
+        errorPage = route.errorPages.error.map { RoutePage($0.template) }
+    }
+
+    /// Returns the page that the route has for a problem; `nil` for the gateway's own page.
+    func page(for problem: Problem) -> RoutePage? { problem.isOutage ? offlinePage : errorPage }
+
+    /// Returns the origin of a request as the engine knows it: with the client's host if the route
+    /// preserves it.
+    func origin(of request: GatewayRequest) -> Origin? {
+        let authority = route.authority(for: request.authority)
+        return (try? TargetURI("\(route.origin.scheme)://\(authority)/")).map { Origin($0) }
+    }
+}
