@@ -87,7 +87,7 @@ public final class GatewayServer: Service {
         certificates = CertificateRegistry(logger: logger)
         proxyLog = ProxyRefusalLog(logger)
         let admission = Admission(purging: purging)
-        counted = GatewayMetrics(labels, engine, certificates, admission.tunnels)
+        counted = GatewayMetrics(labels, engine, certificates, admission)
         self.service = GatewayService(
             configuration: configuration,
             engine: engine,

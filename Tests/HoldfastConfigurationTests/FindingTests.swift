@@ -72,6 +72,46 @@ import Testing
             "f:2: limits.tunnels: Expected a whole number from 1 to 1000000, not '0'."
         ),
         (
+            "version: 1\nclients: {deny: [10.0.0.1/8]}",
+            "f:2: clients.deny: '10.0.0.1/8' is not an address such as '10.0.0.7', a range such as '10.0.0.0/8' or 'fd00::/8', or 'unix' (all clients of Unix sockets)."
+        ),
+        (
+            "version: 1\nroutes:\n  - {origin: \"https://a\", clients: {allow: [\"fd00::1/8\"]}}",
+            "f:3: route 1: clients: 'fd00::1/8' is not an address such as '10.0.0.7', a range such as '10.0.0.0/8' or 'fd00::/8', or 'unix' (all clients of Unix sockets)."
+        ),
+        (
+            "version: 1\nroutes:\n  - {origin: \"https://a\", clients: {alow: unix}}",
+            "f:3: route 1: clients: 'alow' is unknown. Did you mean 'allow'? Known names: 'allow', 'deny'."
+        ),
+        (
+            "version: 1\nroutes:\n  - {origin: \"https://a\", limits: {tunnels: 5}}",
+            "f:3: route 1: limits: 'tunnels' is unknown. Known names: 'requests'."
+        ),
+        (
+            "version: 1\nlimits: {requests: {burst: 5}}",
+            "f:2: limits.requests: 'rate' is missing. Write the requests for each client, as in '50/s'."
+        ),
+        (
+            "version: 1\nlimits: {requests: {rate: 50}}",
+            "f:2: limits.requests: '50' is not a rate such as '50/s', '600/m' or '10/h'."
+        ),
+        (
+            "version: 1\nlimits: {requests: {rate: 0/s}}",
+            "f:2: limits.requests: '0/s' is out of range. Write 1 to 1000000 requests."
+        ),
+        (
+            "version: 1\nlimits: {requests: {rate: 1/d}}",
+            "f:2: limits.requests: '1/d' is not a rate such as '50/s', '600/m' or '10/h'."
+        ),
+        (
+            "version: 1\nlimits: {requests: {rate: 1/s, burst: 0}}",
+            "f:2: limits.requests: Expected a whole number from 1 to 1000000, not '0'."
+        ),
+        (
+            "version: 1\nlimits: {requests: {rate: 1/s, by: network}}",
+            "f:2: limits.requests: Expected address or prefix, not 'network'."
+        ),
+        (
             "version: 1\nlisten: [{address: 127.0.0.1:1, proxy-protocol: true}]",
             "f:2: listen: 'proxy-protocol' accepts only the proxies in 'clients.trusted', which is empty, so no client could connect. Add the addresses of the proxies there."
         ),
@@ -219,7 +259,7 @@ import Testing
         ),
         (
             "version: 1\nlimits: 5",
-            "f:2: limits: Expected settings (connections, connections-per-client, request-body, upload-rate, in-flight-per-origin, waiting-per-origin, keyed-content, request-head, tunnels, response-memory), not '5'."
+            "f:2: limits: Expected settings (connections, connections-per-client, request-body, upload-rate, in-flight-per-origin, waiting-per-origin, keyed-content, request-head, tunnels, response-memory, requests), not '5'."
         ),
         ("version: 1\n---\nversion: 1", "f:2: A second document begins here. A file may contain only one."),
         (

@@ -12,12 +12,12 @@ import Testing
         listen: 127.0.0.1:8080
         threads: 2
         mode: automatic
-        clients: {trusted: [10.0.0.0/8, "fd00::/8"], cache-status: trusted, request-id: on, trace: forward}
+        clients: {trusted: [10.0.0.0/8, "fd00::/8"], cache-status: trusted, request-id: on, trace: forward, allow: [0.0.0.0/0, "::/0"], deny: [203.0.113.0/24]}
         health: {path: /healthz, live: /live, ready: /ready}
         metrics: {listen: 0.0.0.0:9464, public: true, token: metrics.token, tls: {certificates: [{name: m, chain: m.pem, key: m.key}]}}
         store: {path: api.store, budget: 10 GiB, memory: 64 MiB, largest-resident-body: 256 KiB, variants-per-key: 32, secure-delete: false, keep-offline-copies: true,
                 quotas: {tags: {images: 1 GiB}, origins: {"https://api.example.com": 2 GiB}, each-origin: 1 GiB}}
-        limits: {connections: 10000, connections-per-client: 100, request-body: 1 GiB, upload-rate: 1 KiB, in-flight-per-origin: 256, waiting-per-origin: 4096, keyed-content: 1 MiB, request-head: 64 KiB, tunnels: 500, response-memory: 128 MiB}
+        limits: {connections: 10000, connections-per-client: 100, request-body: 1 GiB, upload-rate: 1 KiB, in-flight-per-origin: 256, waiting-per-origin: 4096, keyed-content: 1 MiB, request-head: 64 KiB, tunnels: 500, response-memory: 128 MiB, requests: {rate: 600/m, burst: 200, by: prefix}}
         drain: {delay: 7 s}
         timeouts: {drain: 10 s, tunnel: 2 m, soft: 2 s, hard: 60 s}
         breaker: {failures: 3, first-probe: 500 ms, longest-pause: 30 s}
@@ -25,7 +25,7 @@ import Testing
         eager-refresh: 0.8
         failure-throttle: 1 s
         routes:
-          - {name: api, host: api.local, path: /v1, origin: "https://api.example.com/v1", preserve-host: false, mode: preferStored, unknown-fields: pass, tags-from: [Surrogate-Key], upgrades: [WebSocket], rewrite: {location: true, bodies: [text/html]}, compress: on}
+          - {name: api, host: api.local, path: /v1, origin: "https://api.example.com/v1", preserve-host: false, mode: preferStored, unknown-fields: pass, tags-from: [Surrogate-Key], upgrades: [WebSocket], rewrite: {location: true, bodies: [text/html]}, compress: on, clients: {allow: [10.0.0.0/8, unix]}, limits: {requests: {rate: 5/s}}}
         rules:
           - name: catalogue
             match: {url: "https://api.example.com/catalogue/**", method: [GET, HEAD, POST]}
@@ -134,6 +134,12 @@ import Testing
         #expect(configuration.metrics.listen == "0.0.0.0:9464" && configuration.metrics.isPublic)
         #expect(configuration.metrics.token == "metrics.token")
         #expect(configuration.metrics.tls?.certificates == [.init(name: "m", chain: "m.pem", key: "m.key")])
+        let lists = configuration.clients.lists
+        #expect(lists.allow.map(\.description) == ["0.0.0.0/0", "::/0"])
+        #expect(lists.deny == [AddressRange("203.0.113.0/24")])
+        #expect(configuration.limits.requests == Configuration.RequestRate(600, per: .minute, burst: 200, by: .prefix))
+        #expect(configuration.routes[0].clients.allow.map(\.description) == ["10.0.0.0/8", "unix"])
+        #expect(configuration.routes[0].requestRate == Configuration.RequestRate(5, per: .second))
         #expect(configuration.health.path == "/healthz" && configuration.routes[0].tagsFrom == [.surrogateKey])
         #expect(configuration.routes[0].upgrades == ["websocket"] && configuration.limits.tunnels == 500)
         #expect(configuration.stallTimeouts.tunnel == .seconds(120))

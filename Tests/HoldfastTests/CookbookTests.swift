@@ -15,7 +15,7 @@ import Testing
             contentsOfFile: Cookbook.root + "Sources/HoldfastConfiguration/HoldfastConfiguration.docc/Cookbook.md",
             encoding: .utf8
         )
-        #expect(try Cookbook.files().count == 26)
+        #expect(try Cookbook.files().count == 27)
         for file in try Cookbook.files() {
             let content = try String(contentsOfFile: Cookbook.folder + file, encoding: .utf8)
             #expect(text.contains("`\(file)`:\n\n```yaml\n\(content)```\n"), "\(file)")
@@ -62,6 +62,15 @@ import Testing
             isHitAfter: .seconds(4),
             andNotAfter: .seconds(2)
         )
+    }
+
+    @Test func clientsAndLoginsHaveRates() throws {
+        let configuration = try Configuration(contentsOf: Cookbook.folder + "27-limited-clients.yaml")
+        let (lists, routes) = (configuration.clients.lists, configuration.routes)
+        let addresses = ["10.1.2.3", "fd00::1", "127.0.0.1", "10.66.1.1", "192.0.2.1", "unix"]
+        #expect(addresses.map { lists.admit($0, isOwn: true) } == [true, true, true, false, false, false])
+        #expect(configuration.limits.requests == Configuration.RequestRate(50, per: .second, burst: 200))
+        #expect(routes.map(\.requestRate) == [Configuration.RequestRate(10, per: .minute), nil])
     }
 
     @Test func usersHaveResponsesOfTheirOwn() async throws {

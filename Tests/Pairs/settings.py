@@ -66,6 +66,8 @@ TOP = {
     "mode": [None, "online", "preferStored", "offline"],
     "clients.trusted": [None, [PROXY, LIABLE], [PROXY, "unix"]],
     "clients.purgers": [None, [PROXY]],
+    "clients.allow": [None, ["0.0.0.0/0", "::/0", "unix"]],
+    "clients.deny": [None, ["203.0.113.0/24"]],
     "clients.cache-status": [None, "trusted"],
     "clients.underscored-fields": [None, "pass"],
     "clients.trace": [None, "forward"],
@@ -102,6 +104,7 @@ TOP = {
     "limits.request-head": [None, "32 KiB"],
     "limits.response-memory": [None, "32 MiB"],
     "limits.tunnels": [None, 10],
+    "limits.requests": [None, {"rate": "100000/s"}],
     "drain.delay": [None, "off"],
     "timeouts.drain": [None, "2 s"],
     "timeouts.connect": [None, "1 s"],
@@ -131,6 +134,8 @@ ROUTE = {
     "upgrades": [None, ["websocket"]],
     "rewrite": [None, False, {"bodies": ["text/html"]}, {"location": False}],
     "compress": [None, True],
+    "clients": [None, {"allow": ["0.0.0.0/0", "::/0", "unix"]}],
+    "limits": [None, {"requests": {"rate": "100000/s", "by": "prefix"}}],
 }
 
 ORIGIN = {

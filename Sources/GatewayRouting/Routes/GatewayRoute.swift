@@ -51,6 +51,16 @@ public struct GatewayRoute: Sendable, Hashable {
     /// The HTML pages that browsers get for the route's problems.
     package var errorPages = HoldfastConfiguration.Configuration.ErrorPages()
 
+    /// The clients that may use the route, of those that the gateway serves at all. Default: all
+    public var clients = HoldfastConfiguration.Configuration.ClientLists()
+
+    /// How many requests on the route each client may send, in addition to the gateway's own rate.
+    /// By default, any number.
+    public var requestRate: HoldfastConfiguration.Configuration.RequestRate?
+
+    /// Whether requests on the route are checked by the client's address.
+    package var checksClients: Bool { !clients.isEmpty || requestRate != nil }
+
     package let pattern: HostPattern
     let prefix: PathPrefix
     let originPrefix: PathPrefix

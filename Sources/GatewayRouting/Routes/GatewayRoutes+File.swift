@@ -37,6 +37,8 @@ extension GatewayRoutes {
                 made.rewriting = route.rewriting
                 made.compresses = route.compresses
                 made.errorPages = route.errorPages
+                made.clients = route.clients
+                made.requestRate = route.requestRate
                 return made
             } catch {
                 report(index, setting, "\(error)")

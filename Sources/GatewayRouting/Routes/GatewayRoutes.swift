@@ -28,6 +28,8 @@ public struct GatewayRoutes: Sendable {
     private let isUnconditional: Bool
     /// Whether any route or origin has a path.
     let havePaths: Bool
+    /// Whether any route checks its clients by their addresses.
+    package let checkClients: Bool
     /// The indexes of the routes, by host and path.
     private let table: RouteTable
     private let endpoints: OriginTable
@@ -61,6 +63,7 @@ public struct GatewayRoutes: Sendable {
         self.routes = routes
         isUnconditional = routes.first?.isConditional == false
         havePaths = routes.contains(where: \.hasPath)
+        checkClients = routes.contains(where: \.checksClients)
         table = RouteTable(routes.map { ($0.pattern.name, $0.prefix, $0.pattern.port) })
         endpoints = OriginTable(routes)
     }

@@ -48,9 +48,26 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
 
     /// Returns whether an address is in the range. An IPv4-mapped IPv6 address (`::ffff:10.0.0.7`)
     /// is compared as IPv4.
-    public func contains(_ address: String) -> Bool {
-        if bytes.isEmpty { return address == Self.unixName }
-        guard let other = Self.bytes(of: address), other.count == bytes.count else { return false }
+    public func contains(_ address: String) -> Bool { Parsed(address).map { contains($0) } ?? false }
+
+    /// An address that is compared with several ranges.
+    package struct Parsed: Sendable {
+        /// Empty for clients of Unix sockets.
+        package let bytes: [UInt8]
+
+        /// Returns `nil` if the text is neither an address nor ``AddressRange/unixName``.
+        package init?(_ address: String) {
+            guard let bytes = address == AddressRange.unixName ? [] : AddressRange.bytes(of: address) else {
+                return nil
+            }
+            self.bytes = bytes
+        }
+    }
+
+    /// Returns whether an address is in the range.
+    package func contains(_ address: Parsed) -> Bool {
+        let other = address.bytes
+        guard other.count == bytes.count else { return false }
         let whole = bits / 8
         guard other.prefix(whole) == bytes.prefix(whole) else { return false }
         guard bits % 8 > 0 else { return true }

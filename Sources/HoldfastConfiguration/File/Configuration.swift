@@ -34,6 +34,12 @@ public struct Configuration: Sendable {
         public var compresses = false
         /// `error-pages`: the HTML pages that browsers get for the route's problems.
         package var errorPages = ErrorPages()
+        /// `clients`: the clients that a gateway serves on this route, of those that it serves at
+        /// all.
+        public var clients = ClientLists()
+        /// `limits.requests`: how many requests on this route a gateway serves to each client, in
+        /// addition to the top level's rate. `nil` sets no rate for the route.
+        public var requestRate: RequestRate?
         /// The line on which the route begins; `nil` if the route is not from a file.
         package var line: Int?
         /// The maximum number of protocols in ``upgrades``.
@@ -113,6 +119,8 @@ public struct Configuration: Sendable {
         /// `response-memory`: the maximum number of bytes of stored content in memory for responses
         /// in progress.
         package var responseMemory: Int?
+        /// `requests`: how many requests are served to each client. `nil` sets no rate.
+        package var requests: RequestRate?
         /// Creates settings with no values.
         package init() {}
     }
@@ -136,6 +144,8 @@ public struct Configuration: Sendable {
         /// `request-id`: whether each request gets an `X-Request-Id`, which is passed to the
         /// origin, the client and the access log. `nil` disables it.
         package var identifiesRequests: Bool?
+        /// `allow` and `deny`: the clients that are served.
+        package var lists = ClientLists()
         /// Creates settings with no values.
         package init() {}
     }

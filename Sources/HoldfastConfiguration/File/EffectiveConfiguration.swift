@@ -137,6 +137,9 @@ extension Configuration.Route {
                 setting("compress", "\(compresses)", standard: !compresses),
                 setting("error-pages.offline", errorPages.offline?.file, standard: errorPages.offline == nil),
                 setting("error-pages.error", errorPages.error?.file, standard: errorPages.error == nil),
+                setting("clients.allow", Writers.addresses(clients.allow), standard: clients.allow.isEmpty),
+                setting("clients.deny", Writers.addresses(clients.deny), standard: clients.deny.isEmpty),
+                setting("limits.requests", Writers.requestRate(requestRate), standard: requestRate == nil),
             ]
         )
     }

@@ -113,7 +113,7 @@ struct FileReader {
 extension FileReader {
     private static let routeKeys = [
         "name", "host", "path", "origin", "preserve-host", "mode", "unknown-fields", "tags-from", "upgrades", "rewrite",
-        "compress", "error-pages", "match", "respond",
+        "compress", "error-pages", "clients", "limits", "match", "respond",
     ]
 
     private mutating func readRoutes(_ entry: FileValue.Entry) {
@@ -161,6 +161,8 @@ extension FileReader {
         case "rewrite": route.rewriting = try Readers.rewriting(entry.value)
         case "compress": route.compresses = try entry.value.flag()
         case "error-pages": route.errorPages = try Readers.errorPages(entry.value)
+        case "clients": route.clients = try Readers.clientLists(entry.value)
+        case "limits": route.requestRate = try Readers.routeLimits(entry.value)
         case "tags-from": route.tagsFrom = try Readers.tagFields(entry.value)
         case "upgrades": route.upgrades = try Readers.upgrades(entry.value)
         default: throw Readers.unknown(entry, of: routeKeys)

@@ -50,12 +50,12 @@ struct TopSetting: Sendable {
         TopSetting(
             "clients.trusted",
             read: { (value, configuration) throws(Refusal) in configuration.clients.trusted = try addresses(value) },
-            written: { $0.clients.trusted.isEmpty ? nil : Writers.list($0.clients.trusted.map(\.description)) }
+            written: { Writers.addresses($0.clients.trusted) }
         ),
         TopSetting(
             "clients.purgers",
             read: { (value, configuration) throws(Refusal) in configuration.clients.purgers = try addresses(value) },
-            written: { $0.clients.purgers.isEmpty ? nil : Writers.list($0.clients.purgers.map(\.description)) }
+            written: { Writers.addresses($0.clients.purgers) }
         ),
         TopSetting(
             "clients.cache-status",
@@ -89,6 +89,20 @@ struct TopSetting: Sendable {
                     if let flag { flag } else { try value.word([("on", true), ("off", false)]) }
             },
             written: { $0.clients.identifiesRequests == true ? "on" : "off" }
+        ),
+        TopSetting(
+            "clients.allow",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.clients.lists.allow = try Readers.listedClients(value)
+            },
+            written: { Writers.addresses($0.clients.lists.allow) }
+        ),
+        TopSetting(
+            "clients.deny",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.clients.lists.deny = try Readers.listedClients(value)
+            },
+            written: { Writers.addresses($0.clients.lists.deny) }
         ),
     ]
 
@@ -170,6 +184,13 @@ struct TopSetting: Sendable {
                 configuration.limits.responseMemory = size
             },
             written: { Quantity.written(bytes: Int64($0.options.responseMemory)) }
+        ),
+        TopSetting(
+            "limits.requests",
+            read: { (value, configuration) throws(Refusal) in
+                configuration.limits.requests = try Readers.requestRate(value)
+            },
+            written: { Writers.requestRate($0.limits.requests) }
         ),
     ]
 

@@ -10,6 +10,7 @@ final class Admission: Sendable {
     let tunnels = SharedPermits()
     /// For responses that are being compressed.
     let compressions = SharedPermits()
+    let guards = ClientGuards()
     /// `nil` if no client may purge.
     let purging: (any ClientPurging)?
     private let checks = Mutex<[any RequestCheck]>([])

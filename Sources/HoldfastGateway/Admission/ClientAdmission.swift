@@ -1,3 +1,4 @@
+import GatewayRouting
 import HTTPCache
 import HTTPTypes
 import HoldfastConfiguration
@@ -18,8 +19,12 @@ struct ClientAdmission: Sendable {
     let needsFields: Bool
     /// Whether checks decide about the client's requests before they are decoded.
     let isChecked: Bool
+    /// Whether a route has checks of its own.
+    let checksRoutes: Bool
     private let trusted: [AddressRange]
     private let checks: [any RequestCheck]
+    /// The checks of the client's own requests; empty if its requests name other clients.
+    private let own: [ClientCheck]
 
     /// - Parameters:
     ///   - settings: the engine's settings' version. Read it before the configuration, so that
@@ -35,8 +40,10 @@ struct ClientAdmission: Sendable {
         traits = ClientTraits(client, in: configuration)
         trusted = configuration.trustedClients
         checks = admission.requestChecks
-        needsFields = !checks.isEmpty && traits.contains(.trusted)
-        isChecked = !checks.isEmpty && !needsFields
+        checksRoutes = configuration.routes.checkClients
+        needsFields = (!checks.isEmpty || checksRoutes) && traits.contains(.trusted)
+        own = needsFields ? [] : checks.compactMap { $0.requests(of: client.ownAddress) }
+        isChecked = !own.isEmpty
     }
 
     /// Whether the client may state the addresses and other facts of its own clients.
@@ -58,8 +65,7 @@ struct ClientAdmission: Sendable {
     /// - Returns: the problem that the client gets; `nil` if the request passes, or if the checks
     ///   are asked later.
     func problem(at now: NIODeadline) -> Problem? {
-        guard isChecked else { return nil }
-        return firstProblem(of: ClientAddress(text: client.address, isOwn: client.hasOwnAddress), at: now)
+        isChecked ? own.firstProblem(at: now) : nil
     }
 
     /// Asks the checks about a decoded request whose fields name the client.
@@ -71,13 +77,15 @@ struct ClientAdmission: Sendable {
         at now: NIODeadline,
         _ configuration: @autoclosure () -> GatewayConfiguration
     ) -> Problem? {
-        guard needsFields else { return nil }
-        let named = GatewayClient.address(behind: fields, configuration())
-        return firstProblem(of: ClientAddress(text: named ?? client.address), at: now)
+        guard needsFields, !checks.isEmpty else { return nil }
+        let client = requester(fields, configuration())
+        return checks.compactMap { $0.requests(of: client) }.firstProblem(at: now)
     }
 
-    private func firstProblem(of client: ClientAddress, at now: NIODeadline) -> Problem? {
-        for check in checks { if let problem = check.problem(of: client, at: now) { return problem } }
-        return nil
+    /// Returns the client that checks decide about: this client, or the client that a trusted proxy
+    /// names.
+    func requester(_ fields: HTTPFields, _ configuration: GatewayConfiguration) -> ClientAddress {
+        guard needsFields else { return client.ownAddress }
+        return ClientAddress(text: GatewayClient.address(behind: fields, configuration) ?? client.address)
     }
 }

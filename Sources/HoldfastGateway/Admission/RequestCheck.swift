@@ -1,15 +1,30 @@
 import NIOCore
 
-/// A check of each request before the hot table, such as a rate or a list of addresses:
-/// ``Admission/requestChecks``.
+/// A check of each request, such as a rate or a list of addresses: of all requests before the hot
+/// table (``Admission/requestChecks``), or of a route's requests (``RouteChecks``).
 ///
-/// It is asked on all event loops, once per request in HTTP/1 and HTTP/2, also for requests that
-/// the hot table could serve.
+/// It is asked on all event loops, in HTTP/1 and HTTP/2, also for requests that the hot table could
+/// serve.
 protocol RequestCheck: Sendable {
-    /// Decides about the next request of a client. It must not wait.
+    /// Returns the check of one client's requests; `nil` if all of them pass.
     ///
-    /// - Parameter client: the client that the request is made for. If the peer is trusted, its
+    /// A connection keeps it until the settings change, so that a request costs no comparison of
+    /// addresses.
+    ///
+    /// - Parameter client: the client that requests are made for. If the peer is trusted, each
     ///   request names this client; see ``GatewayClient/address(behind:_:)``.
-    /// - Returns: the problem that the client gets; `nil` to let the request pass.
-    func problem(of client: ClientAddress, at now: NIODeadline) -> Problem?
+    func requests(of client: ClientAddress) -> ClientCheck?
+}
+
+/// Decides about the next request of a client. It does not wait.
+///
+/// It returns the problem that the client gets; `nil` to let the request pass.
+typealias ClientCheck = @Sendable (_ now: NIODeadline) -> Problem?
+
+extension [ClientCheck] {
+    /// Asks the checks in order, until one rejects the request.
+    func firstProblem(at now: NIODeadline) -> Problem? {
+        for check in self { if let problem = check(now) { return problem } }
+        return nil
+    }
 }

@@ -60,6 +60,8 @@ extension GatewayConfiguration {
         }
         trustedClients = configuration.clients.trusted
         purgers = configuration.clients.purgers
+        clients = configuration.clients.lists
+        requestRate = limits.requests
         if configuration.clients.underscoredFields == .pass { underscoredFields = .pass }
         forwardsTrace = configuration.clients.forwardsTrace ?? false
         hidesCacheStatusDetails = configuration.clients.cacheStatus == .trusted

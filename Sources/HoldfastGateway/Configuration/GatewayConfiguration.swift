@@ -54,6 +54,11 @@ public struct GatewayConfiguration: Sendable {
     /// Addresses of clients that may purge with the method PURGE if they have a token. All other
     /// clients get 405. Default: none
     public var purgers: [AddressRange] = []
+    /// The addresses of the clients that the gateway serves. All other clients get 403. Default:
+    /// all clients
+    public var clients = Configuration.ClientLists()
+    /// How many requests each client may send. Further requests get 429. Default: `nil`, any number
+    public var requestRate: Configuration.RequestRate?
     /// How the gateway handles request fields whose names contain `_` or another character besides
     /// letters, digits and hyphens. Default: dropped
     public var underscoredFields = UnderscoredFields.drop

@@ -52,8 +52,7 @@ final class BusyHandler: ChannelInboundHandler {
         let inForce = service.inForce
         var responseContext = GatewayService.ResponseContext(inForce, nil)
         responseContext.requestID = inForce.requestID(of: nil, from: nil)
-        var (head, body) = service.problemResponse(problem, responseContext)
-        head.response.headerFields[.retryAfter] = "1"
+        let (head, body) = service.problemResponse(problem, responseContext)
         record(.whole(head, body), responseContext.requestID)
         guard !isSecure else { return context.close(promise: nil) }
         let (status, length) = (head.response.status.code, StatedLength(clamping: body.readableBytes))
@@ -113,7 +112,8 @@ extension Problem {
         .tooManyConnections,
         title: "Too many connections",
         status: 503,
-        detail: "The gateway has reached its connection limit. Try again later."
+        detail: "The gateway has reached its connection limit. Try again later.",
+        retryAfter: 1
     )
 
     fileprivate static let busyClient = Problem(
@@ -121,6 +121,7 @@ extension Problem {
         title: "Too many connections from one client",
         status: 503,
         detail:
-            "Your address has reached its limit of connections to the gateway. Close some, or reuse them for several requests."
+            "Your address has reached its limit of connections to the gateway. Close some, or reuse them for several requests.",
+        retryAfter: 1
     )
 }

@@ -58,6 +58,8 @@ final class ClientExchange: @unchecked Sendable {
     var transforms: ResponseTransforms?
     /// The route for problems; `nil` if no route was chosen.
     var problemRoute: ProblemRoute?
+    /// The checks of the request's route, if it has its own.
+    var routeChecks: RouteChecks?
     var rangeUse = ExchangeTask.RangeUse.asRequested
     /// The request's key, while the hot table may keep the response for identical requests.
     private(set) var hotKey: HotKey?
@@ -295,7 +297,9 @@ final class ClientExchange: @unchecked Sendable {
     private func finish(_ response: CacheResponse, _ whole: ByteBuffer, _ hit: ImmediateHit? = nil) {
         var head = session.service.responseHead(response.head, ExchangeFacts(response), responseContext)
         let plan = plan(&head, of: response)
-        let candidate = hit.flatMap { session.hotCandidate(hotKey, $0, head, to: request, of: record.route) }
+        let candidate = hit.flatMap {
+            session.hotCandidate(hotKey, $0, head, to: request, of: record.route, routeChecks)
+        }
         switch plan {
         case .unchanged: return finish(head, whole, candidate)
         case .chain(var chain)

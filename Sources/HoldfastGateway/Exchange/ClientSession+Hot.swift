@@ -23,6 +23,8 @@ extension ClientSession {
             hot.forget(response)
             return nil
         }
+        // An exchange asks again, and responds.
+        if let route = response.routeChecks, problem(on: route, at: start) != nil { return nil }
         hot.responseCount += 1
         executor.noteHit()
         telemetry.record(response.recorded, since: start, of: client, at: ordinal)
@@ -36,12 +38,13 @@ extension ClientSession {
         _ hit: ImmediateHit,
         _ head: GatewayResponseHead,
         to request: GatewayRequest,
-        of route: RouteLabel
+        of route: RouteLabel,
+        _ routeChecks: RouteChecks?
     ) -> HotCandidate? {
         let hidesDetails = service.configuration.hidesCacheStatusDetails
         guard HotBypass.reason(key, hit, head, hidesDetails: hidesDetails, in: hot) == nil,
             let key, let conditions = hit.conditions
         else { return nil }
-        return HotCandidate(key, conditions, request, route, in: hot)
+        return HotCandidate(key, conditions, request, route, routeChecks, in: hot)
     }
 }

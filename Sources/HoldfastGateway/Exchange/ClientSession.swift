@@ -18,6 +18,8 @@ final class ClientSession {
     var known: GatewayService.KnownRequest?
     /// The client's rights under the current settings.
     private(set) var admission: ClientAdmission
+    /// The route whose checks were asked last, and its checks of this client.
+    private var routeChecks: (route: RouteChecks, requests: [ClientCheck])?
 
     init(
         service: GatewayService,
@@ -40,6 +42,17 @@ final class ClientSession {
     /// Renews the client's rights after the settings have changed.
     func renewAdmission(_ settings: UInt64) {
         admission = ClientAdmission(client, by: service.admission, settings: settings, service.configuration)
+        routeChecks = nil
+    }
+
+    /// Asks a route's checks about a request of the connection's client.
+    ///
+    /// - Returns: the problem that the client gets; `nil` if the request passes.
+    func problem(on route: RouteChecks, at now: NIODeadline) -> Problem? {
+        if let known = routeChecks, known.route === route { return known.requests.firstProblem(at: now) }
+        let requests = route.requests(of: client.ownAddress)
+        routeChecks = (route, requests)
+        return requests.firstProblem(at: now)
     }
 
     /// The current configuration, and the details that this client may see.

@@ -12,6 +12,8 @@ final class ConfigurationInForce: Sendable {
     let originNames: [String]
     /// Whether any route allows the WebSocket protocol.
     let allowsWebSocket: Bool
+    /// Each route's own checks of requests; empty if no route has any.
+    let routeChecks: [RouteChecks?]
     /// How each route's responses are changed on their way out.
     let transforms: [ResponseTransforms]
     /// Each route, for its problems.
@@ -28,13 +30,16 @@ final class ConfigurationInForce: Sendable {
     ///     in front of or behind this one.
     ///   - labels: gives each route its metric label.
     ///   - compressions: the permits for compressed responses, which all configurations share.
+    ///   - routeChecks: see ``routeChecks``.
     init(
         _ configuration: GatewayConfiguration,
         instance: UInt32,
         labels: RouteLabels,
-        compressions: SharedPermits = SharedPermits()
+        compressions: SharedPermits = SharedPermits(),
+        routeChecks: [RouteChecks?] = []
     ) {
         self.configuration = configuration
+        self.routeChecks = routeChecks
         routeLabels = labels.labels(of: configuration.routes.routes)
         originNames = configuration.routes.routes.map(\.origin.name)
         allowsWebSocket = configuration.routes.routes.contains { $0.upgrades.contains("websocket") }

@@ -99,6 +99,8 @@ extension GatewayService {
         // A response to HEAD states the length that a GET would have.
         fields[.contentLength] = String(body.readableBytes)
         fields[.cacheControl] = "no-store"
+        for field in problem.fields { fields.append(field) }
+        if let seconds = problem.retryAfter { fields[.retryAfter] = String(seconds) }
         // RFC 9110 §15.5.6
         if problem.status == 405 { fields[.allow] = Self.allowedMethods(context) }
         let head = HTTPResponse(status: HTTPResponse.Status(code: problem.status), headerFields: fields)

@@ -34,11 +34,14 @@ final class GatewayService: Sendable {
         labels: RouteLabels = RouteLabels()
     ) {
         self.admission = admission
+        let checks = admission.guards.checks(of: configuration, logger: logger)
+        admission.requestChecks = checks.ofAll
         let inForce = ConfigurationInForce(
             configuration,
             instance: instance,
             labels: labels,
-            compressions: admission.compressions
+            compressions: admission.compressions,
+            routeChecks: checks.ofRoutes
         )
         self.current = Mutex(inForce)
         self.instance = instance
@@ -59,13 +62,16 @@ final class GatewayService: Sendable {
     /// Applies a new configuration. The listeners do not change.
     func reconfigure(_ configuration: GatewayConfiguration) {
         var configuration = configuration
+        let checks = admission.guards.checks(of: configuration, logger: logger)
+        admission.requestChecks = checks.ofAll
         current.withLock { inForce in
             configuration.listeners = inForce.configuration.listeners
             inForce = ConfigurationInForce(
                 configuration,
                 instance: instance,
                 labels: labels,
-                compressions: admission.compressions
+                compressions: admission.compressions,
+                routeChecks: checks.ofRoutes
             )
         }
         // This also updates the settings version.

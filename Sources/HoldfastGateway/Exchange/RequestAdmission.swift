@@ -51,6 +51,7 @@ extension ClientExchange {
                 problem
             } else {
                 session.admission.problem(naming: request.fields, at: record.start, session.service.configuration)
+                    ?? routeProblem()
             }
         guard let problem else { return begin(repeatsFields: repeatsFields) }
         session.telemetry.begin(request.method, of: session.client)
@@ -59,5 +60,28 @@ extension ClientExchange {
         let inForce = session.service.inForce
         record.requestID = inForce.requestID(of: request, from: session.admission)
         finish(with: response(to: GatewayService.Rejection(problem: problem), responseContext))
+    }
+
+    /// Asks the checks of the request's route. They come after decoding, because only the host and
+    /// the path name the route.
+    ///
+    /// - Returns: the problem that the client gets; `nil` if the request passes.
+    private func routeProblem() -> Problem? {
+        guard session.admission.checksRoutes, request.target != "*" else { return nil }
+        let (service, inForce) = (session.service, session.service.inForce)
+        guard !inForce.routeChecks.isEmpty, !service.isHealthCheck(request, inForce),
+            let choice = try? service.choice(for: request, inForce.configuration.routes),
+            let checks = inForce.routeChecks[choice.route]
+        else { return nil }
+        routeChecks = checks
+        let problem =
+            if session.admission.needsFields {
+                checks.requests(of: session.admission.requester(request.fields, inForce.configuration))
+                    .firstProblem(at: record.start)
+            } else {
+                session.problem(on: checks, at: record.start)
+            }
+        if problem != nil { record.route = inForce.routeLabels[choice.route] }
+        return problem
     }
 }

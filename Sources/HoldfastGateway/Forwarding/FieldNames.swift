@@ -10,6 +10,8 @@ extension HTTPField.Name {
     static let cacheStatus = literal("Cache-Status")
     static let forwarded = literal("Forwarded")
     static let maxForwards = literal("Max-Forwards")
+    static let rateLimit = literal("RateLimit")
+    static let rateLimitPolicy = literal("RateLimit-Policy")
     static let traceparent = literal("traceparent")
     static let tracestate = literal("tracestate")
     static let refresh = literal("Refresh")

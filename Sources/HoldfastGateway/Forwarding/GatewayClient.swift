@@ -26,6 +26,8 @@ final class GatewayClient: Sendable {
     /// Whether the client connects through a Unix socket.
     var isLocal: Bool { address == Self.localName }
 
+    var ownAddress: ClientAddress { ClientAddress(text: address, isOwn: hasOwnAddress) }
+
     /// `https` or `http`
     var scheme: String { isSecure ? "https" : "http" }
 

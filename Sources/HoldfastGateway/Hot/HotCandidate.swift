@@ -12,22 +12,26 @@ final class HotCandidate: @unchecked Sendable {
     private let conditions: ImmediateHit.Conditions
     private let request: GatewayRequest
     private let route: RouteLabel
+    private let routeChecks: RouteChecks?
     private let table: HotTable
 
     /// - Parameters:
     ///   - conditions: the conditions under which identical requests get this response.
     ///   - route: the label of the request's route.
+    ///   - routeChecks: the checks of each request on that route.
     init(
         _ key: HotKey,
         _ conditions: ImmediateHit.Conditions,
         _ request: GatewayRequest,
         _ route: RouteLabel,
+        _ routeChecks: RouteChecks? = nil,
         in table: HotTable
     ) {
         self.key = key
         self.conditions = conditions
         self.request = request
         self.route = route
+        self.routeChecks = routeChecks
         self.table = table
     }
 
@@ -40,6 +44,6 @@ final class HotCandidate: @unchecked Sendable {
         // A copy, because the key is a slice of the connection's much larger buffer.
         let bytes = ByteBuffer(bytes: key.head.readableBytesView)
         let recorded = RecordedHit(bytes, request, head, sentBytes: content.readableBytes, of: route)
-        table.keep(HotResponse(bytes, hash: key.hash, conditions, form, content, recorded))
+        table.keep(HotResponse(bytes, hash: key.hash, conditions, form, content, recorded, routeChecks))
     }
 }

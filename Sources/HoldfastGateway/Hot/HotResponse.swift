@@ -20,6 +20,8 @@ final class HotResponse {
     let hash: Int
     /// The response's requests, for metrics, the log and the forecast.
     let recorded: RecordedHit
+    /// The checks of each request, if its route has its own.
+    let routeChecks: RouteChecks?
     private let conditions: ImmediateHit.Conditions
     private let form: Form
     let content: ByteBuffer
@@ -41,7 +43,8 @@ final class HotResponse {
         _ conditions: ImmediateHit.Conditions,
         _ form: Form,
         _ content: ByteBuffer,
-        _ recorded: RecordedHit
+        _ recorded: RecordedHit,
+        _ routeChecks: RouteChecks?
     ) {
         self.request = request
         self.hash = hash
@@ -49,6 +52,7 @@ final class HotResponse {
         self.form = form
         self.content = content
         self.recorded = recorded
+        self.routeChecks = routeChecks
         isContentInline = if case .http1 = form { content.readableBytes <= Self.inlineLimit } else { false }
     }
 

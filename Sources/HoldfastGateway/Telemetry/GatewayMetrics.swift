@@ -18,16 +18,16 @@ final class GatewayMetrics: MetricsCollector, TrafficOperations {
     private let labels: RouteLabels
     private let engine: CacheEngine
     private let certificates: CertificateRegistry
-    private let tunnels: SharedPermits
+    private let admission: Admission
     private let loops = Mutex<[Loop]>([])
 
     init(
         _ labels: RouteLabels,
         _ engine: CacheEngine,
         _ certificates: CertificateRegistry,
-        _ tunnels: SharedPermits = SharedPermits()
+        _ admission: Admission = Admission()
     ) {
-        self.tunnels = tunnels
+        self.admission = admission
         self.labels = labels
         self.engine = engine
         self.certificates = certificates
@@ -109,7 +109,12 @@ final class GatewayMetrics: MetricsCollector, TrafficOperations {
             gauge(
                 "holdfast_tunnels",
                 "Tunnels that are opening, open or closing.",
-                tunnels.count
+                admission.tunnels.count
+            ),
+            gauge(
+                "holdfast_limited_clients",
+                "Clients whose requests are counted by rates.",
+                admission.guards.clientCount
             ),
         ]
     }

@@ -115,7 +115,8 @@ extension Problem {
         title: "Too many tunnels",
         status: 503,
         detail:
-            "The gateway or this client has reached its limit of tunnels. Try again later."
+            "The gateway or this client has reached its limit of tunnels. Try again later.",
+        retryAfter: 1
     )
 
     static let originClosed = Problem(

@@ -39,8 +39,7 @@ struct UpgradeAttempt: Sendable {
             let configuration = context.inForce.configuration
             let client = exchange.session.admission.principal(request.fields, configuration)
             guard let permit = service.admission.tunnels.take(for: client, of: configuration.maximumTunnels) else {
-                var (head, content) = service.problemResponse(.tooManyTunnels, context)
-                head.response.headerFields[.retryAfter] = "1"
+                let (head, content) = service.problemResponse(.tooManyTunnels, context)
                 exchange.finish(with: .whole(head, content))
                 return true
             }

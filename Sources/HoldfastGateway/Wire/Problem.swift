@@ -15,6 +15,10 @@ struct Problem {
     var outcome = CacheOutcome(detail: CacheOutcome.Detail("refused"))
     /// Whether the origin cannot be reached for now, and nothing usable is stored.
     var isOutage = false
+    /// `Retry-After`: the seconds after which a client may succeed. `nil` if it is not known.
+    var retryAfter: Int?
+    /// Further fields of the response.
+    var fields: HTTPFields = [:]
 
     /// Returns `{"type":…,"title":…,"status":…,"detail":…}`, and `"requestId":…` if the request has
     /// an ID.

@@ -6,6 +6,7 @@ extension Problem {
     /// Problems that do not come from the engine or a malformed message, for example a rejected
     /// request or a limit that was reached.
     enum Own: String, CaseIterable {
+        case clientNotAllowed = "client-not-allowed"
         case dotSegment = "dot-segment"
         case `internal`
         case invalidPurge = "invalid-purge"
@@ -17,6 +18,7 @@ extension Problem {
         case notSwitched = "not-switched"
         case tooManyConnections = "too-many-connections"
         case tooManyConnectionsOfClient = "too-many-connections-of-client"
+        case tooManyRequests = "too-many-requests"
         case tooManyTunnels = "too-many-tunnels"
         case unknownHost = "unknown-host"
         case upgradeNotAllowed = "upgrade-not-allowed"
@@ -29,9 +31,17 @@ extension Problem {
         title: String,
         status: Int,
         detail: String,
-        outcome: CacheOutcome = CacheOutcome(detail: CacheOutcome.Detail("refused"))
+        outcome: CacheOutcome = CacheOutcome(detail: CacheOutcome.Detail("refused")),
+        retryAfter: Int? = nil
     ) {
-        self.init(code: own.rawValue, title: title, status: status, detail: detail, outcome: outcome)
+        self.init(
+            code: own.rawValue,
+            title: title,
+            status: status,
+            detail: detail,
+            outcome: outcome,
+            retryAfter: retryAfter
+        )
     }
 
     /// All codes, in alphabetical order. A response with any other code counts as ``otherCode``.

@@ -112,11 +112,18 @@ struct AdmissionOrderTests {
         ),
     ]
 
-    private func with(_ body: (RunningGateway, RawOrigin) async throws -> Void) async throws {
+    private func with(
+        routeLists: HoldfastConfiguration.Configuration.ClientLists = .init(),
+        _ body: (RunningGateway, RawOrigin) async throws -> Void
+    ) async throws {
         try await RawOrigin.with(respond: { _ in .ok("a") }) { origin in
             // Dot segments matter only if a route has a path.
             let routes = try GatewayRoutes(
-                ["/p", "/"].map { try GatewayRoute(host: "g", path: $0, origin: GatewayOrigin(origin.url)) }
+                ["/p", "/"].map { path in
+                    var route = try GatewayRoute(host: "g", path: path, origin: GatewayOrigin(origin.url))
+                    route.clients = routeLists
+                    return route
+                }
             )
             try await RunningGateway.with(
                 origin: origin.url,
@@ -155,6 +162,21 @@ struct AdmissionOrderTests {
             for kind in row.kinds {
                 let answer = try await EitherClient.with(kind, port: gateway.port) { try await $0.ask(row.request) }
                 #expect(answer.status == 429, "\(kind): \(answer.text)")
+            }
+            #expect(origin.requests.isEmpty)
+        }
+    }
+
+    @Test("The checks of a route come right after the head", arguments: cases)
+    func routeChecksComeNext(_ row: Case) async throws {
+        let everyone = [try #require(AddressRange("0.0.0.0/0"))]
+        try await with(routeLists: .init(deny: everyone)) { gateway, origin in
+            // These requests take no route, or a path that the gateway does not accept.
+            let isRouted = row.status != 400 && row.request.host == "g" && row.request.target != "/healthz"
+            for kind in row.kinds where !row.request.fields.contains(where: { $0.value == Self.via.value }) {
+                let answer = try await EitherClient.with(kind, port: gateway.port) { try await $0.ask(row.request) }
+                let hasRoute = isRouted && !row.request.target.contains("..")
+                #expect(answer.status == (hasRoute ? 403 : row.status), "\(kind): \(answer.text)")
             }
             #expect(origin.requests.isEmpty)
         }

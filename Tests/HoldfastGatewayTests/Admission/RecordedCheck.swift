@@ -1,4 +1,3 @@
-import NIOCore
 import Synchronization
 
 @testable import HoldfastGateway
@@ -14,7 +13,9 @@ final class RecordedCheck: RequestCheck {
     /// The client of each request, in order.
     var clients: [ClientAddress] { asked.withLock { $0 } }
 
-    func problem(of client: ClientAddress, at now: NIODeadline) -> Problem? {
+    func requests(of client: ClientAddress) -> ClientCheck? { { [self] _ in problem(of: client) } }
+
+    private func problem(of client: ClientAddress) -> Problem? {
         let number = asked.withLock { asked in
             asked.append(client)
             return asked.count

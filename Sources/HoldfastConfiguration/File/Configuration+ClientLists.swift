@@ -1,0 +1,60 @@
+extension Configuration {
+    /// `clients` of the top level or of a route: the addresses of clients that a gateway serves.
+    public struct ClientLists: Sendable, Hashable {
+        /// `allow`: the clients that are served; at most 1,000. If the list is empty, all clients
+        /// are served that ``deny`` does not contain. Default: empty
+        public var allow: [AddressRange] = []
+        /// `deny`: the clients that are rejected, even if ``allow`` contains them; at most 1,000.
+        /// Default: empty
+        public var deny: [AddressRange] = []
+
+        /// The maximum number of entries in a list: 1,000.
+        package static let limit = 1000
+
+        /// Creates lists.
+        public init(allow: [AddressRange] = [], deny: [AddressRange] = []) {
+            self.allow = allow
+            self.deny = deny
+        }
+
+        /// Whether all clients are served.
+        package var isEmpty: Bool { allow.isEmpty && deny.isEmpty }
+
+        /// Returns whether a client is served.
+        ///
+        /// - Parameters:
+        ///   - address: an IP address, or ``AddressRange/unixName``; `nil` if it is not known.
+        ///   - isOwn: whether the address is the client's. If it is a proxy's that names no client,
+        ///     it can only deny.
+        package func admit(_ address: String?, isOwn: Bool) -> Bool {
+            guard let parsed = address.flatMap({ AddressRange.Parsed($0) }) else { return allow.isEmpty }
+            if deny.contains(where: { $0.contains(parsed) }) { return false }
+            return allow.isEmpty || isOwn && allow.contains { $0.contains(parsed) }
+        }
+    }
+}
+
+extension Readers {
+    /// Reads a list of ``Configuration/ClientLists``.
+    static func listedClients(_ value: FileValue) throws(Refusal) -> [AddressRange] {
+        let ranges = try TopSetting.addresses(value)
+        let limit = Configuration.ClientLists.limit
+        guard ranges.count <= limit else {
+            throw Refusal("There are \(ranges.count) addresses. The limit is \(limit). Write larger ranges.")
+        }
+        return ranges
+    }
+
+    /// Reads `clients` of a route.
+    static func clientLists(_ value: FileValue) throws(Refusal) -> Configuration.ClientLists {
+        var result = Configuration.ClientLists()
+        for entry in try value.entries("'{allow: [ADDRESSES], deny: [ADDRESSES]}'") {
+            switch entry.key {
+            case "allow": result.allow = try listedClients(entry.value)
+            case "deny": result.deny = try listedClients(entry.value)
+            default: throw unknown(entry, of: ["allow", "deny"])
+            }
+        }
+        return result
+    }
+}
