@@ -10,7 +10,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-packages test-deb test-container test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-switches h2-cases simulate crash soak fleet pairs restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-fleet benchmark-store docs api lint format clean
+.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-packages test-deb test-container test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-switches h2-cases simulate crash backup soak fleet pairs restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-fleet benchmark-store docs api lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -88,6 +88,9 @@ simulate: ## Run the engine's simulation with SEEDS (200) seeds, starting at FIR
 
 crash: ## Kill the store's process, fail its disk and cut its power, ROUNDS (1000) times
 	@scripts/crash
+
+backup: ## Back up a store under load and kill the backup or the writer, BACKUPS (50) times
+	@scripts/backup
 
 soak: ## Load the built gateway with faults for SECONDS (600); an oracle checks every response
 	@scripts/soak $(or $(SECONDS),600) $(or $(SEED),1)

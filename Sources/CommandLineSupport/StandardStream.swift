@@ -47,6 +47,9 @@ package enum StandardStream: Int32, Sendable {
         }
     }
 
+    /// Whether a person may be reading the stream.
+    package var isTerminal: Bool { isatty(rawValue) == 1 }
+
     /// Writes a line. Ignores errors, such as a closed stream.
     package func line(_ text: String) {
         var text = text + "\n"

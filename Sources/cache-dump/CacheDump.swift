@@ -6,10 +6,10 @@ import CommandLineSupport
 struct CacheDump: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cache-dump",
-        abstract: "Shows, verifies and recovers a Holdfast store.",
+        abstract: "Shows, verifies, backs up and recovers a Holdfast store.",
         discussion: """
-            Reads a store without changing it, even while another process writes to it; 'recover' copies a store to a \
-            new folder. Secrets are redacted: values of parameters such as 'token' in URLs, credentials, cookies.
+            Reads a store without changing it, even while another process writes to it; 'backup' and 'recover' copy a \
+            store to a new folder. Secrets are redacted: values of parameters such as 'token' in URLs, credentials, cookies.
 
             Data goes to standard output, everything else to standard error. The exit status is 0; 1 if something \
             failed or was not found; 64 if the command line is invalid.
@@ -22,9 +22,12 @@ struct CacheDump: AsyncParsableCommand {
               cache-dump stats feed.store --format json
               cache-dump verify feed.store --full
               cache-dump fleet feed.store
+              cache-dump backup feed.store /backup/feed.store
               cache-dump recover damaged.store new.store
             """,
-        subcommands: [List.self, Show.self, Stats.self, Verify.self, Fleet.self, Recover.self]
+        subcommands: [
+            List.self, Show.self, Stats.self, Verify.self, Fleet.self, Backup.self, Recover.self,
+        ]
     )
 
     static func main() async {

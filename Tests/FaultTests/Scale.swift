@@ -8,6 +8,9 @@ enum Scale {
         return max(1, usual * Int(wanted) / 200)
     }
 
+    /// The number of backups that are killed at random: few, or `BACKUPS` in the environment.
+    static var backups: Int { number("BACKUPS").map { Int($0) } ?? 5 }
+
     /// The first seed: `SEED` in the environment replays a failure.
     static var seed: UInt64 { number("SEED") ?? 1 }
 

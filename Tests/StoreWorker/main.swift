@@ -16,11 +16,13 @@ import OfflineStore
 //         follows a store that another process writes, with a line for each change
 //     store-worker logout FOLDER COUNT ERASING MODE AT
 //         removes everything of one of three principals while all of them store more
+//     store-worker backup FOLDER BACKUP [MODE AT]
+//         backs up a store, with a fault at a file operation next to the backup
 //     store-worker download FOLDER URL MODE ERROR AT
 //         downloads a file through the request layer
 //
 // AGE is 'old' for a store that is filled before the fault, else 'new'. MODE is 'kill', 'torn' or
-// 'cut' with 'load', 'kill', 'torn' or 'none' with 'logout', and 'error' or 'short' with 'sweep'.
+// 'cut' with 'load' and 'backup', 'kill', 'torn' or 'none' with 'logout', and 'error' or 'short' with 'sweep'.
 // ERASING is 'erasing' to overwrite removed content, or 'plain'. With 'revise' and 'download' it is
 // 'none', or any of these except 'short'.
 
@@ -32,6 +34,7 @@ case "revise": await Revise(words)?.run()
 case "share": await Share(words)?.run()
 case "follow": await Follow(words)?.run()
 case "logout": await LogOut(words)?.run()
+case "backup": await BackUp(words)?.run()
 case "download": await Download(words)?.run()
 default: Line.write("usage: see Tests/StoreWorker/main.swift")
 }

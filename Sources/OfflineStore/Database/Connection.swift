@@ -65,7 +65,7 @@ package final class Connection {
         return handle
     }
 
-    private static func uri(_ path: String, _ parameter: String) -> String {
+    static func uri(_ path: String, _ parameter: String) -> String {
         let escaped = path.utf8.map { byte -> String in
             switch byte {
             case UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "#"), 0x80...: "%" + String(byte, radix: 16)

@@ -101,6 +101,20 @@ package enum DatabaseOpening {
         }
     }
 
+    /// Attaches a database to a connection under the name `source`, only for reading.
+    ///
+    /// - Parameter connection: was opened with a parameter of file URIs.
+    static func attachSource(_ path: String, _ sharing: Sharing, to connection: Connection) throws {
+        // As in a reading connection. The mode applies to databases that are attached later.
+        if sharing == .alone { try connection.run("PRAGMA locking_mode = EXCLUSIVE") }
+        let uri = Connection.uri(path, [sharing.parameter, "mode=ro"].compactMap(\.self).joined(separator: "&"))
+        let statement = try connection.prepare("ATTACH DATABASE ?1 AS source")
+        statement.bind(1, text: uri)
+        try statement.run()
+        try persistLog(connection, of: "source")
+        try connection.run("PRAGMA source.mmap_size = 0")
+    }
+
     private static func prepare(_ connection: Connection) throws {
         try persistLog(connection)
         try PendingInvalidation.addFunction(to: connection)
@@ -108,9 +122,9 @@ package enum DatabaseOpening {
 
     /// Keeps the log when the last connection closes. Removing it could affect a process that is
     /// just opening the store.
-    private static func persistLog(_ connection: Connection) throws {
+    private static func persistLog(_ connection: Connection, of database: String = "main") throws {
         var isPersistent: Int32 = 1
-        let code = sqlite3_file_control(connection.pointer, "main", SQLITE_FCNTL_PERSIST_WAL, &isPersistent)
+        let code = sqlite3_file_control(connection.pointer, database, SQLITE_FCNTL_PERSIST_WAL, &isPersistent)
         guard code == SQLITE_OK else { throw SQLiteFailure(code: code, connection: connection.pointer) }
     }
 
@@ -135,11 +149,7 @@ package enum DatabaseOpening {
             // Not `BEGIN IMMEDIATE`, which would create the first page. That page fixes whether
             // free pages can be returned.
             try connection.run("BEGIN")
-            // This statement writes. Outside a transaction, it would leave a database without an
-            // application ID.
-            try connection.run("PRAGMA auto_vacuum = INCREMENTAL")
-            try connection.run("PRAGMA application_id = \(Migrations.applicationID)")
-            for step in Migrations.all { try apply(step, connection) }
+            try writeSchema(connection)
             let statement = try connection.prepare(
                 """
                 INSERT INTO store (id, key_secret, credential_secret, next_id, sequence, log_floor, response_floor, object_floor)
@@ -154,6 +164,17 @@ package enum DatabaseOpening {
             try connection.run("COMMIT")
             try connection.run("PRAGMA journal_mode = WAL")
         }
+    }
+
+    /// Writes the identity and the schema into an empty database.
+    ///
+    /// - Parameter version: the schema's version.
+    static func writeSchema(_ connection: Connection, version: Int32 = Migrations.latestVersion) throws {
+        // This statement writes. Outside a transaction, it would leave a database without an
+        // application ID.
+        try connection.run("PRAGMA auto_vacuum = INCREMENTAL")
+        try connection.run("PRAGMA application_id = \(Migrations.applicationID)")
+        for step in Migrations.all where step.version <= version { try apply(step, connection) }
     }
 
     /// Applies the missing migrations to a database, each in its own transaction.

@@ -37,6 +37,10 @@ package struct SQLStatement {
         }
     }
 
+    func bind(_ index: Int32, text: String) {
+        sqlite3_bind_text(pointer, index, text, -1, Self.transient)
+    }
+
     /// Binds bytes without copying them. The statement must be run and reset while they are valid.
     func bindBorrowed(_ index: Int32, _ bytes: UnsafeRawBufferPointer) {
         if bytes.isEmpty {

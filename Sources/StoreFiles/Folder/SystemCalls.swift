@@ -109,6 +109,8 @@ package struct FileStatus: Equatable {
     package var isFolder: Bool
     package var permissions: mode_t
     package var inode: UInt64
+    /// The file system.
+    package var device: UInt64
     package var owner: uid_t
 
     /// Returns `nil` if there is nothing at the path.
@@ -122,6 +124,7 @@ package struct FileStatus: Equatable {
         isFolder = status.st_mode & S_IFMT == S_IFDIR
         permissions = status.st_mode & 0o777
         inode = UInt64(status.st_ino)
+        device = UInt64(truncatingIfNeeded: status.st_dev)
         owner = status.st_uid
     }
 }
@@ -173,7 +176,7 @@ package struct FileSystemStatus {
 }
 
 /// Returns the names in a folder, without `.` and `..`.
-func namesInFolder(_ path: String) throws -> [String] {
+package func namesInFolder(_ path: String) throws -> [String] {
     guard let folder = opendir(path) else { throw SystemFailure("list", path) }
     defer { closedir(folder) }
     var names: [String] = []
