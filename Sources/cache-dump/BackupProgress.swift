@@ -13,7 +13,7 @@ final class BackupProgress: Sendable {
         switch event {
         case .removedUnfinished(let folder):
             StandardStream.error.line("Removed '\(Formatting.printable(folder))', which an interrupted backup left.")
-        case .copied(let bytes, let total):
+        case .copied(let bytes, of: let total):
             guard isTerminal, let percentage = Self.percentage(bytes, of: total) else { return }
             let isNew = shown.withLock { shown in
                 defer { shown = percentage }

@@ -62,7 +62,8 @@ struct CacheDumpBackupTests {
 
     @Test func folderThatIsNotEmptyIsRejectedAndKept() async throws {
         try await SampleStore.withClosed { store in
-            for path in [store, store + "/backup", (store as NSString).deletingLastPathComponent] {
+            let parent = URL(fileURLWithPath: store).deletingLastPathComponent().path
+            for path in [store, store + "/backup", parent] {
                 let before = try FileManager.default.subpathsOfDirectory(atPath: store)
                 let outcome = try await Tool.cacheDump.run("backup", store, path)
                 #expect(outcome.status == 1 && outcome.text == "")

@@ -154,6 +154,7 @@ private struct LiveStore {
         findings += await model.audit(restored).map { "in the backup, \($0)" }
         try await restored.close()
         findings += DatabaseAudit.findings(backup + "/0001.sqlite")
-        return findings + (await rounds.check(writing, seed: seed, count: Self.count))
+        findings += await rounds.check(writing, seed: seed, count: Self.count)
+        return findings
     }
 }

@@ -273,18 +273,23 @@ import Testing
         #expect(pauses >= 3)
     }
 
-    @Test func roundsEndWhenLittleIsLeftOrTheWriterIsAsFast() {
-        let enough = BackupRounds.enough
+    /// Sizes are in units of what the snapshot may copy.
+    @Test(
+        arguments: [
+            ([1], 1), ([0, 9], 1), ([100, 10, 1, 50], 3),
+            // The writer is as fast as the copy.
+            ([10, 10, 5], 2), ([10, 20, 5], 2),
+            ([100, 90, 80, 70, 60, 50, 40, 30, 20, 10], BackupRounds.limit),
+        ] as [([Int64], Int)]
+    )
+    func roundsEndWhenLittleIsLeftOrTheWriterIsAsFast(_ sizes: [Int64], _ expected: Int) {
         var rounds = BackupRounds()
-        #expect(rounds.isAnotherDue(after: 100 * enough))
-        #expect(rounds.isAnotherDue(after: 10 * enough))
-        #expect(!rounds.isAnotherDue(after: enough))
-        rounds = BackupRounds()
-        #expect(rounds.isAnotherDue(after: 10 * enough))
-        #expect(!rounds.isAnotherDue(after: 10 * enough))
-        rounds = BackupRounds()
-        let due = (0..<100).prefix { rounds.isAnotherDue(after: (1000 - Int64($0)) * enough) }
-        #expect(due.count == BackupRounds.limit - 1)
+        var count = 0
+        for size in sizes {
+            count += 1
+            if !rounds.isAnotherDue(after: size * BackupRounds.enough) { break }
+        }
+        #expect(count == expected)
     }
 
     // MARK: Invalidations
@@ -404,10 +409,11 @@ import Testing
         try await fill(2)
         let task = Task {
             try await CacheManager.backUp(folder.store, to: new) { _ in
+                let path = database
                 switch change {
-                case "replaced": rename(database, folder.store + "/moved.sqlite")
-                case "migrated": try? runSQL(database, "PRAGMA user_version = 4")
-                default: withUnsafeCurrentTask { $0?.cancel() }
+                case "replaced": _ = rename(path, folder.store + "/moved.sqlite")
+                case "migrated": _ = try? runSQL(path, "PRAGMA user_version = 4")
+                default: withUnsafeCurrentTask { task in task?.cancel() }
                 }
             }
         }

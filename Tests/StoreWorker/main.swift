@@ -22,9 +22,9 @@ import OfflineStore
 //         downloads a file through the request layer
 //
 // AGE is 'old' for a store that is filled before the fault, else 'new'. MODE is 'kill', 'torn' or
-// 'cut' with 'load' and 'backup', 'kill', 'torn' or 'none' with 'logout', and 'error' or 'short' with 'sweep'.
-// ERASING is 'erasing' to overwrite removed content, or 'plain'. With 'revise' and 'download' it is
-// 'none', or any of these except 'short'.
+// 'cut' with 'load' and 'backup', 'kill', 'torn' or 'none' with 'logout', and 'error' or 'short'
+// with 'sweep'. ERASING is 'erasing' to overwrite removed content, or 'plain'. With 'revise' and
+// 'download' it is 'none', or any of these except 'short'.
 
 let words = Array(CommandLine.arguments.dropFirst())
 switch words.first {

@@ -167,7 +167,8 @@ struct Backup {
                 cause: failure
             )
         }
-        let explained = StoreError(error, path: target.path)
+        // Failures of the system name the path themselves.
+        let explained = StoreError(error, path: source.path)
         guard explained.code == .full else { return explained }
         return StoreError(
             code: .full,

@@ -9,8 +9,9 @@ extension CacheManager {
     ///
     /// The writer is never locked out. Bodies are read in steps of a few milliseconds. Then one
     /// snapshot reads everything else. A checkpoint that meets this snapshot waits for at most half
-    /// a second, and so do the writes behind it. If the write-ahead log reaches its limit before the
-    /// snapshot ends, the writer stores no responses until then; invalidations are still written.
+    /// a second, and so do the writes behind it. If the write-ahead log reaches its limit before
+    /// the snapshot ends, the writer stores no responses until then; invalidations are still
+    /// written.
     ///
     /// The backup has no identity in a fleet, no temporary settings of an operator, and no token
     /// for the control plane.
