@@ -10,7 +10,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-packages test-deb test-container test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-switches h2-cases simulate crash backup soak fleet pairs restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-fleet benchmark-store docs api lint format clean
+.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-packages test-deb test-container image test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-switches h2-cases simulate crash backup soak fleet pairs restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-fleet benchmark-store docs api lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -64,6 +64,9 @@ test-deb: ## Install, use, upgrade and purge the Debian package in a clean syste
 
 test-container: ## Check the Containerfile with hadolint, and that the files it names exist
 	@scripts/test-container
+
+image: ## Build the container image on debootstrap systems, and run it; needs root
+	@scripts/image
 
 test-metrics: ## Check the alerts and the dashboard with promtool, and test the alerts
 	@scripts/test-promtool

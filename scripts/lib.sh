@@ -82,6 +82,32 @@ start_origin() {
     esac
 }
 
+# start_python_origin: starts an origin that needs no build, on a free port. Every path has a response
+# that names it, and is fresh for a day. Sets $origin to its URL, and $origin_pid.
+start_python_origin() {
+    rm -f "$temporary/ready"
+    mkfifo "$temporary/ready"
+    python3 -u - >"$temporary/ready" 2>/dev/null <<'END' &
+import http.server
+
+class Origin(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = ("entry " + self.path + "\n").encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "max-age=86400")
+        self.end_headers()
+        self.wfile.write(body)
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Origin)
+print("http://127.0.0.1:%d" % server.server_port, flush=True)
+server.serve_forever()
+END
+    origin_pid=$!
+    read -r -t 60 origin <"$temporary/ready" || fail "The origin of the test did not start."
+}
+
 # stop_origin: stops the origin, if it is running, and waits for it to exit.
 stop_origin() {
     [ -n "${origin_pid:-}" ] || return 0
