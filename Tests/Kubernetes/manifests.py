@@ -11,7 +11,6 @@ SERVICE_MONITOR = {
         "port": None,
         "path": None,
         "authorization": {"type": None, "credentials": {"name": None, "key": None}},
-        "relabelings": {"sourceLabels": None, "separator": None, "regex": None, "targetLabel": None, "replacement": None},
     },
 }
 UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "Mi": 1 << 20, "Gi": 1 << 30}
@@ -38,22 +37,6 @@ def unknown(value, shape, path):
         for name, member in value.items()
         for found in (unknown(member, shape[name], f"{path}.{name}") if name in shape else [f"{path}.{name}"])
     ]
-
-
-def relabeled(pod, service, rules):
-    """The address to which Prometheus connects, after its rules of relabeling."""
-    labels = {
-        "__meta_kubernetes_pod_name": pod,
-        "__meta_kubernetes_service_name": service["name"],
-        "__meta_kubernetes_namespace": service["namespace"],
-        "__address__": "192.0.2.1:1",
-    }
-    for rule in rules:
-        joined = rule.get("separator", ";").join(labels.get(name, "") for name in rule["sourceLabels"])
-        match = re.fullmatch(rule.get("regex", "(.*)"), joined)
-        if match:
-            labels[rule["targetLabel"]] = match.expand(re.sub(r"\$(\d)", r"\\\1", rule.get("replacement", "$1")))
-    return labels["__address__"]
 
 
 class Manifests:
@@ -183,17 +166,6 @@ class Manifests:
                 credentials = endpoint["authorization"]["credentials"]
                 keys = self.keys("Secret", credentials["name"]) or {}
                 self.expect(credentials["key"] in keys, "the ServiceMonitor names a key that its Secret does not have")
-                for host, port in self.targets(service, endpoint):
-                    self.expect(host in self.configuration["control"]["hosts"], f"Prometheus connects to '{host}', which 'control.hosts' does not have")
-                    self.expect(port == str(ports.get(endpoint["port"])), f"Prometheus connects to port {port}")
-
-    def targets(self, service, endpoint):
-        """The host and port of each pod, after relabeling."""
-        for workload in self.of("StatefulSet"):
-            if workload["spec"]["serviceName"] == service["metadata"]["name"]:
-                for number in range(workload["spec"]["replicas"]):
-                    pod = f"{workload['metadata']['name']}-{number}"
-                    yield relabeled(pod, service["metadata"], endpoint.get("relabelings", [])).rsplit(":", 1)
 
     def check_gateway(self):
         """The gateway's pods agree with its configuration."""
@@ -203,9 +175,10 @@ class Manifests:
         configuration = self.configuration
         ports = {port["name"]: str(port["containerPort"]) for port in container["ports"]}
         self.expect(configuration["listen"].rsplit(":", 1)[1] == ports["http"], "'listen' and the port 'http' differ")
-        self.expect(configuration["control"]["listen"].rsplit(":", 1)[1] == ports["control"], "'control.listen' and the port 'control' differ")
-        probe = container.get("readinessProbe", {}).get("httpGet", {})
-        self.expect(probe.get("path") == configuration["health"]["path"] and probe.get("port") == "http", "the readiness probe must request 'health.path'")
+        self.expect(configuration["metrics"]["listen"].rsplit(":", 1)[1] == ports["metrics"], "'metrics.listen' and the port 'metrics' differ")
+        for kind, setting in (("startupProbe", "live"), ("livenessProbe", "live"), ("readinessProbe", "ready")):
+            probe = container.get(kind, {}).get("httpGet", {})
+            self.expect(probe.get("path") == configuration["health"][setting] and probe.get("port") == "http", f"the {kind} must request 'health.{setting}'")
         self.expect({"name": "HOLDFAST_LISTEN", "value": ""} in container["env"], "the image's HOLDFAST_LISTEN would override 'listen'")
         self.expect({"name": "HOLDFAST_STORE", "value": ""} in container["env"], "the image's HOLDFAST_STORE would override 'store.path'")
         hook = container.get("lifecycle", {}).get("preStop", {}).get("sleep", {}).get("seconds", 0)
@@ -241,4 +214,4 @@ class Manifests:
                 return [path for name, item in value.items() for path in ([item] if name == "file" else files(item))]
             return []
 
-        return files(self.configuration)
+        return [*files(self.configuration), self.configuration["metrics"]["token"]]
