@@ -10,7 +10,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-packages test-deb test-container image test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-switches h2-cases simulate crash backup soak fleet pairs restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-fleet benchmark-store docs api lint format clean
+.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-packages test-deb test-container image test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-schema test-switches h2-cases simulate crash backup soak fleet pairs restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-fleet benchmark-store docs api lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -55,6 +55,9 @@ test-page: ## Test the status page in headless Chromium, on a stub and on the ga
 
 test-upgrades: ## Tunnel 1,000 WebSockets over HTTP/1.1 and HTTP/2, drain them; test haproxy's PROXY protocol
 	@scripts/test-upgrades
+
+test-schema: ## Validate the example configurations by 'holdfast schema', with jsonschema from PyPI
+	@scripts/test-schema
 
 test-traces: ## Parse the recorded spans with OpenTelemetry's library from PyPI
 	@Tests/Tracing/decode

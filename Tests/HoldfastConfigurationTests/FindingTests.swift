@@ -162,7 +162,7 @@ import Testing
         ("version: 1\nversion: 1", "f:1: Duplicate keys: 'version'. Each key may occur only once in a mapping."),
         (
             "version: 1\nruels: []",
-            "f:2: 'ruels' is unknown. Did you mean 'rules'? Known names: 'breaker', 'clients', 'control', 'drain', 'eager-refresh', 'failure-throttle', 'fleet', 'guard', 'health', 'limits', 'listen', 'log', 'metrics', 'mode', 'origins', 'routes', 'rules', 'store', 'threads', 'timeouts', 'version'."
+            "f:2: 'ruels' is unknown. Did you mean 'rules'? Known names: 'breaker', 'clients', 'control', 'drain', 'eager-refresh', 'failure-throttle', 'fleet', 'guard', 'health', 'include', 'limits', 'listen', 'log', 'metrics', 'mode', 'origins', 'routes', 'rules', 'store', 'threads', 'timeouts', 'version'."
         ),
         (
             "version: 1\nstore: {bugdet: 1 B}",

@@ -30,7 +30,7 @@ struct CheckedRules {
 
     /// Returns the text by which messages refer to a rule: `rule 'catalogue'`, `rule 3`.
     static func subject(_ rule: Rule, number: Int) -> String {
-        rule.name.map { "rule \(shown($0))" } ?? "rule \(number)"
+        (rule.location?.written["name"] ?? rule.name).map { "rule \(shown($0))" } ?? "rule \(number)"
     }
 
     private mutating func checkNames(of rules: [Rule]) {
@@ -38,7 +38,8 @@ struct CheckedRules {
         for (index, rule) in rules.enumerated() {
             guard let name = rule.name else { continue }
             if let first = seen[name] {
-                let place = first.location.map { " on line \($0.line)" } ?? ""
+                let file = rule.location?.file
+                let place = first.location.map { " \(Place($0.file, $0.line, from: file).after)" } ?? ""
                 findings.append(
                     RuleCheck(rule, number: index + 1)
                         .finding("name", "Another rule\(place) has this name. Names must be unique.")

@@ -24,7 +24,8 @@ struct DeadRules {
                 if open.isEmpty { break }
             }
             guard open.isEmpty, !killers.isEmpty else { continue }
-            let names = killers.map { Self.described(entries[$0]) }
+            let file = entry.rule.location?.file
+            let names = killers.map { Self.described(entries[$0], from: file) }
             findings.append(
                 RuleCheck(entry.rule, number: entry.number).finding(
                     nil,
@@ -37,9 +38,9 @@ struct DeadRules {
         }
     }
 
-    private static func described(_ entry: CompiledRules.Entry) -> String {
+    private static func described(_ entry: CompiledRules.Entry, from file: String?) -> String {
         let subject = CheckedRules.subject(entry.rule, number: entry.number)
-        return entry.rule.location.map { "\(subject) (line \($0.line))" } ?? subject
+        return entry.rule.location.map { "\(subject) (\(Place($0.file, $0.line, from: file)))" } ?? subject
     }
 
     /// Returns the earlier rules whose patterns may cover every pattern of this rule.

@@ -15,7 +15,7 @@ struct RuleCheck {
     init(_ rule: Rule, number: Int) {
         self.rule = rule
         self.number = number
-        name = rule.name ?? "rule \(number)"
+        name = rule.location?.written["name"] ?? rule.name ?? "rule \(number)"
     }
 
     func finding(_ setting: String?, _ message: String) -> ConfigurationError.Finding {

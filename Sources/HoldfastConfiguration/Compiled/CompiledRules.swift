@@ -175,7 +175,7 @@ final class CompiledRules: Sendable {
             decided[setting.name].map { entry in
                 RuleDecision(
                     setting: setting.name,
-                    value: setting.written(entry.rule.settings) ?? "",
+                    value: entry.rule.location?.written[setting.name] ?? setting.written(entry.rule.settings) ?? "",
                     rule: entry.name,
                     line: entry.rule.location.map { $0.settings[setting.name] ?? $0.line }
                 )

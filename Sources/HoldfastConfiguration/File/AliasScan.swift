@@ -25,10 +25,12 @@ enum AliasScan {
         var before = UInt8(ascii: "\n")
         // The last byte that is not a space.
         var significant = before
-        // The position of the last opening bracket, and whether the last bracketed text could be an
-        // IPv6 address.
+        // The positions of the last opening bracket and brace, and whether the last bracketed text
+        // could be an IPv6 address, and the last text in braces a reference such as `${HOST}`.
         var opening = -1
+        var brace = -1
         var wasAddress = false
+        var wasReference = false
         for index in bytes.indices {
             let byte = bytes[index]
             let next = index + 1 < bytes.count ? bytes[index + 1] : UInt8(ascii: "\n")
@@ -44,10 +46,17 @@ enum AliasScan {
                 if key == nil, mayBegin(after: before) { key = line }
             case UInt8(ascii: ":"):
                 let endsList = significant == UInt8(ascii: "]") && !wasAddress
-                if key == nil, endsList || significant == UInt8(ascii: "}") { key = line }
+                let endsMapping = significant == UInt8(ascii: "}") && !wasReference
+                if key == nil, endsList || endsMapping { key = line }
             case UInt8(ascii: "["): opening = index
             case UInt8(ascii: "]"):
                 wasAddress = bytes[(opening + 1)..<max(opening + 1, index)].allSatisfy(isAddressByte)
+            case UInt8(ascii: "{"): brace = index
+            case UInt8(ascii: "}"):
+                // Names have no stars, so there is no alias between these braces.
+                wasReference =
+                    brace > 0 && bytes[brace - 1] == UInt8(ascii: "$")
+                    && bytes[(brace + 1)..<max(brace + 1, index)].allSatisfy(isName)
             case UInt8(ascii: "\n"), UInt8(ascii: "\r"): line += byte == UInt8(ascii: "\n") ? 1 : 0
             default: break
             }

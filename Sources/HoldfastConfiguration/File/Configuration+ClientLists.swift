@@ -45,6 +45,11 @@ extension Readers {
         return ranges
     }
 
+    static let clientListsShape = Shape.mapping([
+        .init("allow", .list(.text), describedBy: "clients.allow"),
+        .init("deny", .list(.text), describedBy: "clients.deny"),
+    ])
+
     /// Reads `clients` of a route.
     static func clientLists(_ value: FileValue) throws(Refusal) -> Configuration.ClientLists {
         var result = Configuration.ClientLists()

@@ -52,7 +52,7 @@ extension Configuration {
                 } catch {
                     findings.append(
                         .init(
-                            file: self.file,
+                            file: routes[index].file ?? self.file,
                             line: line,
                             subject: subject,
                             setting: "error-pages.\(name)",
@@ -91,6 +91,8 @@ extension Configuration {
 }
 
 extension Readers {
+    static let errorPagesShape = Shape.mapping([.init("offline", .text), .init("error", .text)])
+
     static func errorPages(_ value: FileValue) throws(Refusal) -> Configuration.ErrorPages {
         var pages = Configuration.ErrorPages()
         for entry in try value.entries("'{offline: FILE, error: FILE}'") {

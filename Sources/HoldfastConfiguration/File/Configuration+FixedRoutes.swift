@@ -21,7 +21,11 @@ extension Configuration {
         package var position: Int
         /// The line on which the route begins.
         package var line: Int?
-        /// The route's number in the file, from 1.
+        /// The file that contains the route.
+        package var file: String?
+        /// The settings with references to variables, as written in the file.
+        var written: [String: String] = [:]
+        /// The route's number in the configuration, from 1.
         var number: Int
 
         /// Whether the route matches only some of the requests for its host and path.
@@ -34,7 +38,7 @@ extension Configuration {
         }
 
         /// The text by which messages refer to the route.
-        var subject: String { name.map { "route \(shown($0))" } ?? "route \(number)" }
+        var subject: String { (written["name"] ?? name).map { "route \(shown($0))" } ?? "route \(number)" }
 
         /// A route with the same host and path, to compare it with others.
         var sameRequests: Route { Route(host: host, path: path, origin: "") }
@@ -48,59 +52,69 @@ extension Configuration {
     func fixedContradictions(_ lookup: RouteLookup) -> [ConfigurationError.Finding] {
         guard let last = fixedRoutes.last else { return [] }
         var findings: [ConfigurationError.Finding] = []
-        func report(_ line: Int?, _ subject: String, _ setting: String?, _ message: String) {
-            findings.append(.init(file: file, line: line, subject: subject, setting: setting, message: message))
-        }
-        func reportHidden(_ line: Int?, _ subject: String, by other: String, _ otherLine: Int?) {
-            let place = otherLine.map { " (line \($0))" } ?? ""
-            report(
-                line,
-                subject,
-                nil,
-                "No request can reach it: \(other)\(place) comes first and matches all of its requests."
+        func report(_ route: FixedRoute, _ setting: String?, _ message: String) {
+            findings.append(
+                .init(
+                    file: route.file ?? file,
+                    line: route.line,
+                    subject: route.subject,
+                    setting: setting,
+                    message: message
+                )
             )
         }
-        if routes.isEmpty {
-            report(last.line, last.subject, "respond", "No route has an 'origin'. Add a route with one.")
+        func message(hiddenBy other: String, _ otherFile: String?, _ line: Int?, from own: String?) -> String {
+            let place = line.map { " (\(Place(otherFile ?? file, $0, from: own ?? file)))" } ?? ""
+            return "No request can reach it: \(other)\(place) comes first and matches all of its requests."
         }
+        if routes.isEmpty { report(last, "respond", "No route has an 'origin'. Add a route with one.") }
         if fixedRoutes.count > Self.fixedRouteLimit {
-            let count = fixedRoutes.count
-            report(last.line, last.subject, "respond", "\(count) routes have it. The limit is \(Self.fixedRouteLimit).")
+            report(last, "respond", "\(fixedRoutes.count) routes have it. The limit is \(Self.fixedRouteLimit).")
         }
         var names = Set(lookup.named.keys)
         for route in fixedRoutes {
             guard let name = route.name, !names.insert(name).inserted else { continue }
-            report(route.line, route.subject, "name", "Another route has this name. Rename one of them.")
+            report(route, "name", "Another route has this name. Rename one of them.")
         }
         let unconditional = fixedRoutes.filter { !$0.isConditional }
         let hiding = RouteLookup(unconditional.map(\.sameRequests))
         for route in fixedRoutes {
-            checkPath(route.path) { report(route.line, route.subject, "path", $0) }
-            if let host = route.host, let fault = Self.fault(ofHost: host) {
-                report(route.line, route.subject, "host", fault)
-            }
-            for fault in route.conditions.faults { report(route.line, route.subject, fault.setting, fault.message) }
+            checkPath(route.path) { report(route, "path", $0) }
+            if let host = route.host, let fault = Self.fault(ofHost: host) { report(route, "host", fault) }
+            for fault in route.conditions.faults { report(route, fault.setting, fault.message) }
             if let index = lookup.firstCovering(route.sameRequests), index < route.position {
-                reportHidden(
-                    route.line,
-                    route.subject,
-                    by: routes[index].subject(number: index + 1),
-                    routes[index].line
-                )
+                let (other, subject) = (routes[index], routes[index].subject(number: index + 1))
+                report(route, nil, message(hiddenBy: subject, other.file, other.line, from: route.file))
             } else if let index = hiding.firstCovering(route.sameRequests), unconditional[index].number < route.number {
-                reportHidden(route.line, route.subject, by: unconditional[index].subject, unconditional[index].line)
+                let other = unconditional[index]
+                report(route, nil, message(hiddenBy: other.subject, other.file, other.line, from: route.file))
             }
         }
         for (index, route) in routes.enumerated() {
             guard let first = hiding.firstCovering(route), unconditional[first].position <= index else { continue }
-            let subject = route.subject(number: index + 1)
-            reportHidden(route.line, subject, by: unconditional[first].subject, unconditional[first].line)
+            let other = unconditional[first]
+            findings.append(
+                .init(
+                    file: route.file ?? file,
+                    line: route.line,
+                    subject: route.subject(number: index + 1),
+                    setting: nil,
+                    message: message(hiddenBy: other.subject, other.file, other.line, from: route.file)
+                )
+            )
         }
         return findings
     }
 }
 
 extension Readers {
+    /// The conditions of a route with `respond`.
+    static let fixedRouteMatchShape = Shape.mapping([
+        .init("scheme", .word(["http", "https"])), .init("cookie", .valuesByName, describedBy: "match.cookie"),
+        .init("field", .valuesByName, describedBy: "match.field"),
+        .init("query", .valuesByName, describedBy: "match.query"),
+    ])
+
     /// Reads the conditions of a route with `respond`.
     static func match(_ value: FileValue, _ route: inout Configuration.FixedRoute) throws(Refusal) {
         let known = ["scheme", "cookie", "field", "query"]

@@ -107,9 +107,7 @@ extension Configuration {
     /// Returns findings for `fleet` settings that are missing or contradict each other.
     func fleetContradictions() -> [ConfigurationError.Finding] {
         var findings: [ConfigurationError.Finding] = []
-        func report(_ setting: String, _ message: String) {
-            findings.append(.init(file: file, line: lines[setting], setting: setting, message: message))
-        }
+        func report(_ setting: String, _ message: String) { findings.append(finding(setting, message)) }
         guard let url = fleet.url else {
             for setting in lines.keys.sorted() where setting.hasPrefix("fleet.") && setting != "fleet.url" {
                 report(setting, "It has no effect without 'fleet.url'. Set 'fleet.url', or remove this setting.")
@@ -159,11 +157,9 @@ extension Configuration {
         ] {
             guard secret.utf8.count >= Self.shortestFleetSecret else {
                 throw ConfigurationError([
-                    .init(
-                        file: file,
-                        line: lines[setting],
-                        setting: setting,
-                        message: "The secret has \(secret.utf8.count) bytes. "
+                    finding(
+                        setting,
+                        "The secret has \(secret.utf8.count) bytes. "
                             + "It needs at least \(Self.shortestFleetSecret). Create one with 'openssl rand -hex 32'."
                     )
                 ])
@@ -192,9 +188,7 @@ extension Configuration {
             case .file(let path): return try sources.value(of: .file(path))
             }
         } catch {
-            throw ConfigurationError([
-                .init(file: file, line: lines[setting], setting: setting, message: error.message)
-            ])
+            throw ConfigurationError([references.hide(in: finding(setting, error.message))])
         }
     }
 

@@ -94,12 +94,28 @@ extension Configuration {
 extension TopSetting {
     static let listening = TopSetting(
         "listen",
+        listenShape,
         read: { (value, configuration) throws(Refusal) in configuration.listeners = try listeners(value) },
         written: {
             $0.listeners.isEmpty ? "127.0.0.1:8080" : Configuration.text(listeners: $0.listeners.map(\.text))
         }
     )
 
+    private static let listenShape = Shape.either([
+        .text,
+        .sequence(
+            .either([
+                .text,
+                .mapping([
+                    .init("address", .text), .init("unix", .text), .init("mode", .permissions),
+                    .init("tls", TLSReader.shape, describedBy: "listener.tls"),
+                    .init("http2", .flag, describedBy: "listener.http2"),
+                    .init("proxy-protocol", .flag, describedBy: "listener.proxy-protocol"),
+                ]),
+            ]),
+            limit: Configuration.listenerLimit
+        ),
+    ])
     private static let listenerKeys = ["address", "unix", "mode", "tls", "http2", "proxy-protocol"]
     private static let listenerForms = "'HOST:PORT', '{address: HOST:PORT}' or '{unix: PATH, mode: 0660}'"
 

@@ -5,8 +5,8 @@ extension Configuration {
     ///
     /// - Parameters:
     ///   - path: the file's path. Paths in the file are relative to its folder.
-    ///   - environment: the variables in which `{env: NAME}` is looked up.
-    /// - Throws: ``ConfigurationError`` with every finding, in the order of the lines.
+    ///   - environment: the variables in which `${NAME}` and `{env: NAME}` are looked up.
+    /// - Throws: ``ConfigurationError`` with every finding, in the order of the files and lines.
     public init(
         contentsOf path: String,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -15,9 +15,12 @@ extension Configuration {
     }
 
     /// Reads a file for a tool that sends no requests. It does not look up field values in the
-    /// environment or in files, so a missing value is not an error.
-    package init(withoutValuesOf path: String) throws {
-        try self.init(contentsOf: path, environment: [:], looksUpValues: false)
+    /// environment or in files, so a missing value is not an error. `${NAME}` is expanded.
+    package init(
+        withoutValuesOf path: String,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws {
+        try self.init(contentsOf: path, environment: environment, looksUpValues: false)
     }
 
     private init(contentsOf path: String, environment: [String: String], looksUpValues: Bool) throws {
@@ -38,9 +41,9 @@ extension Configuration {
     /// - Parameters:
     ///   - yaml: the text, up to 16 MiB.
     ///   - file: the name of the file in messages. Paths in the text are relative to its folder, or
-    ///     to the current folder if it is `nil`.
-    ///   - environment: the variables in which `{env: NAME}` is looked up.
-    /// - Throws: ``ConfigurationError`` with every finding, in the order of the lines.
+    ///     to the current folder if it is `nil`. Without it, the text cannot include files.
+    ///   - environment: the variables in which `${NAME}` and `{env: NAME}` are looked up.
+    /// - Throws: ``ConfigurationError`` with every finding, in the order of the files and lines.
     public init(
         yaml: String,
         file: String? = nil,
@@ -50,13 +53,9 @@ extension Configuration {
     }
 
     private init(yaml: String, file: String?, environment: [String: String], looksUpValues: Bool) throws {
-        let document: FileValue
-        do throws(Refusal) {
-            document = try Document.read(yaml) ?? .mapping([], line: 1)
-        } catch {
-            throw ConfigurationError([.init(file: file, line: error.line, message: error.message)])
-        }
-        let reader = FileReader(document, file: file)
+        let files = SourceFiles(yaml, path: file)
+        guard files.findings.isEmpty else { throw ConfigurationError(files.findings) }
+        let reader = FileReader(files.sources, environment: environment)
         let sources = FieldSources(
             environment: environment,
             folder: file.map(Self.folder),
@@ -67,11 +66,13 @@ extension Configuration {
         let pageFindings = looksUpValues ? configuration.readErrorPages() : []
         let findings = reader.findings + pageFindings + checked.findings
         guard findings.isEmpty else {
+            let order = Dictionary(files.sources.enumerated().map { ($1.path, $0) }) { first, _ in first }
             // Sorting is not stable, so findings on the same line are ordered by their offset.
             let sorted = findings.enumerated().sorted {
-                ($0.element.line ?? 0, $0.offset) < ($1.element.line ?? 0, $1.offset)
+                (order[$0.element.file] ?? 0, $0.element.line ?? 0, $0.offset)
+                    < (order[$1.element.file] ?? 0, $1.element.line ?? 0, $1.offset)
             }
-            throw ConfigurationError(sorted.map(\.element))
+            throw ConfigurationError(sorted.map { reader.configuration.references.hide(in: $0.element) })
         }
         self = configuration
         rules = RuleSet(checked, lowest: routeRules())
@@ -90,7 +91,9 @@ extension Configuration {
             rules.rules,
             sources: FieldSources(environment: environment, folder: file.map(Self.folder))
         )
-        guard checked.findings.isEmpty else { throw ConfigurationError(checked.findings) }
+        guard checked.findings.isEmpty else {
+            throw ConfigurationError(checked.findings.map { references.hide(in: $0) })
+        }
         guard checked.values != known else { return nil }
         var result = self
         result.rules = RuleSet(checked, lowest: routeRules())

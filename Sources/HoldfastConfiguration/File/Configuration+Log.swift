@@ -61,6 +61,7 @@ extension TopSetting {
         word("log.format", \.log.format, default: .combined),
         TopSetting(
             "log.to",
+            .text,
             read: { (value, configuration) throws(Refusal) in
                 let text = try value.text("'stderr', 'stdout' or the path of a file")
                 guard !text.isEmpty, !text.utf8.contains(0) else { throw Refusal("The path is empty.") }
@@ -79,6 +80,7 @@ extension TopSetting {
     ) -> TopSetting {
         TopSetting(
             name,
+            Word(rawValue: "off") == nil ? .words(of: Word.self) : .orOff(.words(of: Word.self)),
             read: { (value, configuration) throws(Refusal) in
                 // YAML 1.1 reads 'off' as a boolean.
                 if value.isOff, let off = Word(rawValue: "off") {

@@ -25,6 +25,10 @@ extension Configuration {
         public var timeouts = OriginTimeouts()
         /// The line on which the origin begins; `nil` if the origin is not from a file.
         package var line: Int?
+        /// The file that contains the origin.
+        package var file: String?
+        /// The settings with references to variables, as written in the file.
+        var written: [String: String] = [:]
 
         /// Creates an origin with the defaults.
         public init(url: String) { self.url = url }
@@ -128,5 +132,5 @@ extension Configuration {
     package var resolvedOrigins: [Origin] { origins.map { $0.mapPaths(besideFile) } }
 
     /// Warnings about settings that disable protection, one sentence each.
-    package var warnings: [String] { origins.flatMap(\.warnings) }
+    package var warnings: [String] { origins.flatMap(\.warnings).map { references.hide(in: $0) } }
 }

@@ -60,6 +60,16 @@ extension Configuration {
 }
 
 extension Readers {
+    static let requestRateShape = Shape.orOff(
+        .mapping([
+            .init("rate", .text, isRequired: true), .init("burst", .integer(Configuration.RequestRate.range)),
+            .init("by", .words(of: Configuration.RequestRate.Grouping.self)),
+        ])
+    )
+    static let routeLimitsShape = Shape.mapping([
+        .init("requests", requestRateShape, describedBy: "limits.requests")
+    ])
+
     /// Reads `off`, or `{rate: 50/s, burst: 200, by: address}`.
     static func requestRate(_ value: FileValue) throws(Refusal) -> Configuration.RequestRate? {
         if value.isOff { return nil }

@@ -6,7 +6,9 @@ extension Configuration.Route {
     ///
     /// - Parameter number: the route's number, from 1. It is used for routes that are not from a
     ///   file.
-    func subject(number: Int) -> String { name.map { "route \(shown($0))" } ?? "route \(self.number ?? number)" }
+    func subject(number: Int) -> String {
+        (written["name"] ?? name).map { "route \(shown($0))" } ?? "route \(self.number ?? number)"
+    }
 
     /// Returns the rest of a request's path and query after the route's path. The rest is empty, or
     /// begins with a slash or a question mark. Returns `nil` if the route does not match.
@@ -64,15 +66,21 @@ extension Configuration {
     /// - Parameter refused: the settings whose values could not be read.
     func contradictions(refused: Set<String> = []) -> [ConfigurationError.Finding] {
         var findings: [ConfigurationError.Finding] = []
-        func other(_ setting: String) -> String { lines[setting].map { "'\(setting)' (line \($0))" } ?? "'\(setting)'" }
-        func report(_ setting: String, _ message: String) {
-            findings.append(.init(file: file, line: lines[setting], setting: setting, message: message))
+        func other(_ setting: String, than own: String) -> String {
+            place(of: setting, from: file(of: own)).map { "'\(setting)' (\($0))" } ?? "'\(setting)'"
         }
+        func report(_ setting: String, _ message: String) { findings.append(finding(setting, message)) }
         if let soft = options.softTimeout, let hard = options.hardTimeout, soft >= hard {
-            report("timeouts.soft", "It is not less than \(other("timeouts.hard")), so it has no effect. Lower it.")
+            report(
+                "timeouts.soft",
+                "It is not less than \(other("timeouts.hard", than: "timeouts.soft")), so it has no effect. Lower it."
+            )
         }
         if options.breaker.initialBackOff > options.breaker.maximumBackOff {
-            report("breaker.first-probe", "It is more than \(other("breaker.longest-pause")). Lower it.")
+            report(
+                "breaker.first-probe",
+                "It is more than \(other("breaker.longest-pause", than: "breaker.first-probe")). Lower it."
+            )
         }
         if clients.trusted.isEmpty, listeners.contains(where: \.expectsProxyHeader) {
             report(
@@ -95,7 +103,12 @@ extension Configuration {
         var findings: [ConfigurationError.Finding] = []
         func report(_ setting: String?, _ message: String) {
             let subject = route.subject(number: index + 1)
-            findings.append(.init(file: file, line: route.line, subject: subject, setting: setting, message: message))
+            findings.append(
+                .init(file: route.file ?? file, line: route.line, subject: subject, setting: setting, message: message)
+            )
+        }
+        func place(_ other: Int) -> Place? {
+            routes[other].line.map { Place(routes[other].file ?? file, $0, from: route.file ?? file) }
         }
         if route.origin.isEmpty {
             report("origin", "It is missing. Set a URL such as 'https://api.example.com'.")
@@ -118,7 +131,7 @@ extension Configuration {
         checkPath(route.path) { report("path", $0) }
         if let host = route.host, let fault = Self.fault(ofHost: host) { report("host", fault) }
         func reportShared(_ setting: String, _ other: Int, _ value: String, _ word: String) {
-            let place = routes[other].line.map { " (line \($0))" } ?? ""
+            let place = place(other).map { " (\($0))" } ?? ""
             report(
                 setting,
                 "\(routes[other].subject(number: other + 1))\(place) leads to the same origin. Both routes share stored responses, so that route's '\(value)' also "
@@ -134,11 +147,11 @@ extension Configuration {
         if let name = route.name, let first = lookup.named[name], first < index {
             report(
                 "name",
-                "Another route\(routes[first].line.map { " on line \($0)" } ?? "") has this name. Rename one of them."
+                "Another route\(place(first).map { " \($0.after)" } ?? "") has this name. Rename one of them."
             )
         }
         if let first = lookup.firstCovering(route), first < index {
-            let place = routes[first].line.map { " (line \($0))" } ?? ""
+            let place = place(first).map { " (\($0))" } ?? ""
             report(
                 nil,
                 "No request can reach it: \(routes[first].subject(number: first + 1))\(place) comes first and matches all of its requests."
@@ -198,7 +211,9 @@ extension Configuration {
             settings.mode = route.mode
             settings.tagsFrom = route.tagsFrom.isEmpty ? nil : route.tagsFrom
             let subject = route.subject(number: index + 1)
-            let rule = Rule(subject, settings: settings, location: route.line.map { .init(file: file, line: $0) })
+            var location = route.line.map { Rule.Location(file: route.file ?? file, line: $0) }
+            location?.written = route.written
+            let rule = Rule(subject, settings: settings, location: location)
             let patterns = texts.compactMap { try? CompiledPattern(URLPattern($0)) }
             return patterns.isEmpty
                 ? nil

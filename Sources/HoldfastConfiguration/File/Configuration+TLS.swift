@@ -110,6 +110,30 @@ extension Configuration.TLS {
 
 /// Reads TLS settings. Each refusal includes its own line number.
 enum TLSReader {
+    /// The values of `tls`.
+    static let shape = Shape.mapping(members)
+
+    static let members: [Shape.Member] = [
+        .init(
+            "certificates",
+            .sequence(
+                .mapping(certificateKeys.map { .init($0, .text, isRequired: true) }),
+                limit: Configuration.TLS.certificateLimit
+            ),
+            isRequired: true,
+            describedBy: "tls.certificates"
+        ),
+        .init("min", .words(of: Configuration.TLS.Version.self), describedBy: "tls.min"),
+        .init("alpn", .sequence(.words(of: Configuration.TLS.ApplicationProtocol.self)), describedBy: "tls.alpn"),
+        .init(
+            "client",
+            .mapping([
+                .init("ca", .text, isRequired: true), .init("certificate", .words(of: Configuration.TLS.Demand.self)),
+            ]),
+            describedBy: "tls.client"
+        ),
+    ]
+
     private static let keys = ["certificates", "min", "alpn", "client"]
     private static let certificateKeys = ["name", "chain", "key"]
     private static let clientKeys = ["ca", "certificate"]

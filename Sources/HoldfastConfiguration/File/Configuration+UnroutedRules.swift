@@ -20,7 +20,7 @@ extension Configuration {
                 )
             }
         }
-        return findings
+        return findings.map { references.hide(in: $0) }
     }
 
     private func advice(about pattern: String) -> String {

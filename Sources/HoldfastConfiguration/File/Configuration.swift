@@ -44,6 +44,10 @@ public struct Configuration: Sendable {
         package var line: Int?
         /// The maximum number of protocols in ``upgrades``.
         package static let upgradeLimit = 8
+        /// The file that contains the route.
+        package var file: String?
+        /// The settings with references to variables, as written in the file.
+        var written: [String: String] = [:]
         /// The route's number in the file, from 1. Routes that could not be read are also counted.
         var number: Int?
 
@@ -325,6 +329,12 @@ public struct Configuration: Sendable {
     public var rules: RuleSet
     /// The lines of the top-level settings, by their names in the file: `store.budget`.
     var lines: [String: Int] = [:]
+    /// The files of the top-level settings that are not in the main file.
+    var files: [String: String] = [:]
+    /// The top-level settings with references to variables, as written in the file.
+    var written: [String: String] = [:]
+    /// The references to variables, for messages about the configuration.
+    package var references = References()
 
     /// Creates the configuration of a file that contains only its version.
     public init() {

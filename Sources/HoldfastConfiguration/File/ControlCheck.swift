@@ -4,9 +4,7 @@ extension Configuration {
     /// no setting says so.
     func controlContradictions() -> [ConfigurationError.Finding] {
         var findings: [ConfigurationError.Finding] = []
-        func report(_ setting: String, _ message: String) {
-            findings.append(.init(file: file, line: lines[setting], setting: setting, message: message))
-        }
+        func report(_ setting: String, _ message: String) { findings.append(finding(setting, message)) }
         func reportWithout(_ needed: String, _ settings: [(name: String, isSet: Bool)]) {
             for setting in settings where setting.isSet {
                 report(setting.name, "It has no effect without '\(needed)'. Set '\(needed)', or remove this setting.")

@@ -3,13 +3,15 @@ import Yams
 /// Parses YAML, and therefore JSON, into ``FileValue``.
 ///
 /// Both the nesting depth and the number of values are limited after aliases are expanded, because
-/// a small file can expand to a large document.
+/// a small file can expand to a large document. The values of all files that one parser reads are
+/// counted together.
 struct Document {
     /// The maximum length of a file, in bytes.
     static let maximumLength = 16 << 20
     /// The maximum nesting of lists and mappings.
     static let maximumDepth = 32
-    /// The maximum number of values and keys. A value counts again each time an alias repeats it.
+    /// The maximum number of values and keys in all files. A value counts again each time an alias
+    /// repeats it.
     static let maximumCount = 1_000_000
 
     private var count = 0
@@ -17,11 +19,11 @@ struct Document {
     /// Parses the text of a file.
     ///
     /// - Returns: `nil` for a file without content.
-    static func read(_ text: String) throws(Refusal) -> FileValue? {
+    mutating func read(_ text: String) throws(Refusal) -> FileValue? {
         // The parser rejects a byte order mark, which some editors write. YAML 1.2 §5.2
         let yaml = text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
-        guard yaml.utf8.count <= maximumLength else {
-            throw Refusal("The file has \(yaml.utf8.count) bytes. The limit is \(maximumLength).")
+        guard yaml.utf8.count <= Self.maximumLength else {
+            throw Refusal("The file has \(yaml.utf8.count) bytes. The limit is \(Self.maximumLength).")
         }
         try AliasScan.check(yaml)
         let node: Node?
@@ -30,12 +32,12 @@ struct Document {
             // its value.
             node = try Parser(yaml: yaml, resolver: .basic, encoding: .utf8).singleRoot()
         } catch let error as YamlError {
-            throw refusal(error, in: yaml)
+            throw Self.refusal(error, in: yaml)
         } catch {
             throw Refusal("The file is not valid YAML.")
         }
-        var document = Document()
-        return try node.map { (node) throws(Refusal) in try document.value(node, depth: 0) }
+        guard let node else { return nil }
+        return try value(node, depth: 0)
     }
 
     private mutating func value(_ node: Node, depth: Int) throws(Refusal) -> FileValue {

@@ -1,6 +1,6 @@
 extension EffectiveConfiguration: CustomStringConvertible {
-    /// Human-readable text, with one line per setting: its value, and its line in the file or
-    /// `default`.
+    /// Human-readable text, with one line per setting: its value, and its line in the file, its
+    /// place in an included file, or `default`.
     package var description: String {
         var lines = ["\(file ?? "configuration"), version \(version)", ""]
         lines += Self.rows(settings, indent: "  ")
@@ -20,7 +20,7 @@ extension EffectiveConfiguration: CustomStringConvertible {
     }
 
     private static func part(_ part: Part, nothing: String?) -> [String] {
-        var lines = ["", "  \(part.name)" + (part.line.map { " (line \($0))" } ?? "")]
+        var lines = ["", "  \(part.name)" + (part.line.map { " (\(Place(part.file, $0, from: nil)))" } ?? "")]
         if !part.conditions.isEmpty {
             lines += rows(part.conditions, indent: "    ")
         } else if let nothing {
@@ -33,7 +33,8 @@ extension EffectiveConfiguration: CustomStringConvertible {
         let width = settings.map(\.name.count).max() ?? 0
         return settings.map { setting in
             let name = setting.name + String(repeating: " ", count: width - setting.name.count)
-            let source = setting.isDefault ? "  (default)" : setting.line.map { "  (line \($0))" } ?? ""
+            let place = setting.line.map { "  (\(Place(setting.file, $0, from: nil)))" } ?? ""
+            let source = setting.isDefault ? "  (default)" : place
             return "\(indent)\(name)  \(setting.value ?? "-")\(source)"
         }
     }

@@ -4,7 +4,8 @@ import HTTPTypes
 /// Every setting of a configuration with its value, including defaults, for people and programs.
 ///
 /// It contains no secrets. Field values from other sources are shown as `(from the environment:
-/// NAME)` or `(from the file: PATH)`.
+/// NAME)` or `(from the file: PATH)`. Settings with references to variables are shown as written,
+/// such as `${NAME}`, and never with the variables' values.
 package struct EffectiveConfiguration: Sendable, Hashable, Codable {
     /// One setting.
     package struct Setting: Sendable, Hashable, Codable {
@@ -16,6 +17,8 @@ package struct EffectiveConfiguration: Sendable, Hashable, Codable {
         package var isDefault: Bool
         /// The line of the file that sets the value; `nil` if the file does not set it.
         package var line: Int?
+        /// The file, if it is not the main file.
+        package var file: String?
     }
 
     /// A rule, route or origin.
@@ -24,6 +27,8 @@ package struct EffectiveConfiguration: Sendable, Hashable, Codable {
         package var name: String
         /// The line on which the part begins; `nil` if it is not from a file.
         package var line: Int?
+        /// The file, if it is not the main file.
+        package var file: String?
         /// The conditions; empty if the part always applies.
         package var conditions: [Setting]
         /// The settings.
@@ -54,9 +59,10 @@ extension Configuration {
             let value = setting.written(self)
             return EffectiveConfiguration.Setting(
                 name: setting.name,
-                value: value,
+                value: written[setting.name] ?? value,
                 isDefault: lines[setting.name] == nil && value == setting.written(standard),
-                line: lines[setting.name]
+                line: lines[setting.name],
+                file: files[setting.name]
             )
         }
         return EffectiveConfiguration(
@@ -68,7 +74,7 @@ extension Configuration {
             precedence:
                 "The first matching rule that has a setting decides it. If no rule decides a setting, a route's mode and tags "
                 + "apply, then the settings above, then the response itself.",
-            rules: rules.rules.enumerated().map { $1.effective(number: $0 + 1) }
+            rules: rules.rules.enumerated().map { $1.effective(number: $0 + 1, in: file) }
         )
     }
 }
@@ -77,16 +83,21 @@ extension Configuration {
     /// All routes in the order of matching.
     private var effectiveRoutes: [EffectiveConfiguration.Part] {
         func fixed(_ position: Int) -> [EffectiveConfiguration.Part] {
-            fixedRoutes.filter { $0.position == position }.map(\.effective)
+            fixedRoutes.filter { $0.position == position }.map { $0.effective(in: file) }
         }
-        return routes.enumerated().flatMap { fixed($0) + [$1.effective(number: $0 + 1)] } + fixed(routes.count)
+        return routes.enumerated().flatMap { fixed($0) + [$1.effective(number: $0 + 1, in: file)] }
+            + fixed(routes.count)
     }
 }
 
 extension Configuration.FixedRoute {
-    fileprivate var effective: EffectiveConfiguration.Part {
+    fileprivate func effective(in main: String?) -> EffectiveConfiguration.Part {
         func setting(_ name: String, _ value: String?, standard: Bool = false) -> EffectiveConfiguration.Setting {
-            EffectiveConfiguration.Setting(name: name, value: value, isDefault: standard, line: nil)
+            EffectiveConfiguration.Setting(
+                name: name,
+                value: written[name] ?? value,
+                isDefault: standard && written[name] == nil
+            )
         }
         var parts = [setting("host", host, standard: host == nil), setting("path", path, standard: path == "/")]
         if let scheme { parts.append(setting("match.scheme", scheme)) }
@@ -96,8 +107,9 @@ extension Configuration.FixedRoute {
         if !answer.body.isEmpty { settings.append(setting("respond.body", "\(answer.body.utf8.count) bytes")) }
         if let type = answer.contentType { settings.append(setting("respond.content-type", type)) }
         return EffectiveConfiguration.Part(
-            name: name ?? "route \(number)",
+            name: written["name"] ?? name ?? "route \(number)",
             line: line,
+            file: file == main ? nil : file,
             conditions: parts,
             settings: settings
         )
@@ -105,13 +117,21 @@ extension Configuration.FixedRoute {
 }
 
 extension Configuration.Route {
-    fileprivate func effective(number: Int) -> EffectiveConfiguration.Part {
+    fileprivate func effective(number: Int, in main: String?) -> EffectiveConfiguration.Part {
+        // A scalar for all of 'rewrite' sets both of its settings.
+        let rewrite = written["rewrite"].flatMap { $0.hasPrefix("{") ? nil : $0 }
         func setting(_ name: String, _ value: String?, standard: Bool) -> EffectiveConfiguration.Setting {
-            EffectiveConfiguration.Setting(name: name, value: value, isDefault: standard, line: nil)
+            let reference = written[name] ?? (name.hasPrefix("rewrite.") ? rewrite : nil)
+            return EffectiveConfiguration.Setting(
+                name: name,
+                value: reference ?? value,
+                isDefault: standard && reference == nil
+            )
         }
         return EffectiveConfiguration.Part(
-            name: name ?? "route \(number)",
+            name: written["name"] ?? name ?? "route \(number)",
             line: line,
+            file: file == main ? nil : file,
             conditions: [setting("host", host, standard: host == nil), setting("path", path, standard: path == "/")],
             settings: [
                 setting("origin", origin, standard: false),
@@ -146,13 +166,15 @@ extension Configuration.Route {
 }
 
 extension Rule {
-    fileprivate func effective(number: Int) -> EffectiveConfiguration.Part {
+    fileprivate func effective(number: Int, in main: String?) -> EffectiveConfiguration.Part {
+        let file = location?.file == main ? nil : location?.file
         func setting(_ name: String, _ value: String) -> EffectiveConfiguration.Setting {
             EffectiveConfiguration.Setting(
                 name: name,
-                value: value,
+                value: location?.written[name] ?? value,
                 isDefault: false,
-                line: location.map { $0.settings[name] ?? $0.line }
+                line: location.map { $0.settings[name] ?? $0.line },
+                file: file
             )
         }
         var conditions: [EffectiveConfiguration.Setting] = []
@@ -165,8 +187,9 @@ extension Rule {
         }
         conditions += Writers.conditions(match.request).map { setting($0.name, $0.value) }
         return EffectiveConfiguration.Part(
-            name: name ?? "rule \(number)",
+            name: location?.written["name"] ?? name ?? "rule \(number)",
             line: location?.line,
+            file: file,
             conditions: conditions,
             settings: Setting.all.compactMap { known in known.written(settings).map { setting(known.name, $0) } }
         )

@@ -1,20 +1,33 @@
 import HTTPCache
 import HTTPTypes
 
-/// Reads a configuration from a document and records a finding for each fault.
+/// Reads a configuration from its files and records a finding for each fault.
 struct FileReader {
-    private let file: String?
+    /// The file that is being read.
+    private var file: String?
     private(set) var findings: [ConfigurationError.Finding] = []
     private(set) var configuration = Configuration()
     private(set) var rules: [Rule] = []
     /// The indices of rules that could not be read. They are not checked further, because their
     /// settings may be incomplete.
     private(set) var brokenRules: Set<Int> = []
+    private var expansion: Expansion
+    /// The number of routes so far. Those that could not be read count, too.
+    private var routeCount = 0
 
-    init(_ document: FileValue, file: String?) {
-        self.file = file
-        configuration.file = file
-        read(document)
+    /// Reads the files in order. Routes and rules are appended. A setting may be in one file only.
+    ///
+    /// - Parameter environment: the variables for `${NAME}`.
+    init(_ sources: [SourceFiles.Source], environment: [String: String]) {
+        expansion = Expansion(environment: environment)
+        configuration.file = sources.first?.path
+        var areSupported = true
+        for source in sources {
+            file = source.path
+            areSupported = read(source.document) && areSupported
+        }
+        configuration.references = expansion.references
+        if areSupported { findings += configuration.contradictions(refused: Set(findings.compactMap(\.setting))) }
     }
 
     private mutating func report(_ line: Int, _ subject: String? = nil, _ setting: String? = nil, _ message: String) {
@@ -38,36 +51,75 @@ struct FileReader {
         }
     }
 
-    private mutating func read(_ document: FileValue) {
+    /// Expands the references to variables in a value, and reads it.
+    ///
+    /// A finding never contains the value of a variable. If a reader's message may contain one, it
+    /// is replaced by the reader's message about the text before expansion.
+    ///
+    /// - Returns: the value as written if it has references, otherwise an empty text. `nil` if it
+    ///   was rejected.
+    private mutating func expanding(
+        _ entry: FileValue.Entry,
+        _ shape: Shape,
+        _ subject: String? = nil,
+        _ setting: String? = nil,
+        _ read: (FileValue) throws(Refusal) -> Void
+    ) -> String? {
+        let value = entry.value
+        guard value.hasReferences else {
+            let isRead: Void? = recordingRefusal(entry.line, subject, setting) { () throws(Refusal) in try read(value) }
+            return isRead == nil ? nil : ""
+        }
+        var expansion = expansion
+        let expanded = recordingRefusal(entry.line, subject, setting) { () throws(Refusal) in
+            try shape.rejectSecrets(in: value)
+            return try expansion.expand(value)
+        }
+        self.expansion = expansion
+        guard let expanded else { return nil }
+        let isRead: Void? = recordingRefusal(entry.line, subject, setting) { () throws(Refusal) in
+            do throws(Refusal) {
+                try read(expanded)
+            } catch {
+                guard expansion.references.mayAppear(in: error.message) else { throw error }
+                try read(value)
+                throw Refusal(
+                    "\(shown(value.written)) has a value that this setting does not accept. Change the variable."
+                )
+            }
+        }
+        return isRead == nil ? nil : value.written
+    }
+
+    /// - Returns: whether the version of the file is supported.
+    private mutating func read(_ document: FileValue) -> Bool {
         guard case .mapping(let entries, _) = document else {
-            return report(document.line, nil, nil, "Expected 'version: 1' and settings, not \(document.shown).")
+            report(document.line, nil, nil, "Expected 'version: 1' and settings, not \(document.shown).")
+            return false
         }
         guard let version = entries.first(where: { $0.key == "version" }) else {
-            return report(
-                1,
-                nil,
-                "version",
-                "It is missing. Write 'version: \(Configuration.version)' on the first line."
-            )
+            report(1, nil, "version", "It is missing. Write 'version: \(Configuration.version)' on the first line.")
+            return false
         }
         guard case .text("\(Configuration.version)", _, _) = version.value else {
-            return report(
+            report(
                 version.line,
                 nil,
                 "version",
                 "\(version.value.shown) is not supported. This program supports version \(Configuration.version)."
             )
+            return false
         }
         for entry in entries {
             switch entry.key {
-            case "version": break
+            case "version", SourceFiles.key: break
             case "routes": readRoutes(entry)
             case "origins": readOrigins(entry)
             case "rules": readRules(entry)
             default: readTop(entry)
             }
         }
-        findings += configuration.contradictions(refused: Set(findings.compactMap(\.setting)))
+        return true
     }
 
     private mutating func readTop(_ entry: FileValue.Entry) {
@@ -76,7 +128,7 @@ struct FileReader {
         }
         guard let group = TopSetting.groups[entry.key] else {
             let known =
-                ["version", "routes", "origins", "rules"] + TopSetting.groups.keys
+                ["version", SourceFiles.key, "routes", "origins", "rules"] + TopSetting.groups.keys
                 + TopSetting.all.map(\.name).filter { !$0.contains(".") }
             return report(entry.line, nil, nil, Readers.unknown(entry, of: known.sorted()).message)
         }
@@ -100,32 +152,34 @@ struct FileReader {
     }
 
     private mutating func read(_ setting: TopSetting, _ entry: FileValue.Entry) {
-        var configuration = configuration
-        let isRead: Void? = recordingRefusal(entry.line, nil, setting.name) { () throws(Refusal) in
-            try setting.read(entry.value, &configuration)
+        if let place = configuration.place(of: setting.name, from: file) {
+            return report(entry.line, nil, setting.name, "It is already set \(place.after). Remove one of them.")
         }
-        guard isRead != nil else { return }
+        var configuration = configuration
+        let written = expanding(entry, setting.shape, nil, setting.name) { (value) throws(Refusal) in
+            try setting.read(value, &configuration)
+        }
+        guard let written else { return }
+        configuration.note(setting.name, file, entry.line, written)
         self.configuration = configuration
-        self.configuration.lines[setting.name] = entry.line
     }
 }
 
 extension FileReader {
-    private static let routeKeys = [
-        "name", "host", "path", "origin", "preserve-host", "mode", "unknown-fields", "tags-from", "upgrades", "rewrite",
-        "compress", "error-pages", "clients", "limits", "match", "respond",
-    ]
-
     private mutating func readRoutes(_ entry: FileValue.Entry) {
         guard case .list(let routes, _) = entry.value else {
             return report(entry.line, nil, "routes", "Expected a list of routes, not \(entry.value.shown).")
         }
-        for (index, value) in routes.enumerated() { readRoute(value, number: index + 1) }
+        for value in routes {
+            routeCount += 1
+            readRoute(value, number: routeCount)
+        }
     }
 
     private mutating func readRoute(_ value: FileValue, number: Int) {
         var route = Configuration.Route(origin: "", line: value.line)
         route.number = number
+        route.file = file
         guard case .mapping(let entries, _) = value else {
             let message = "Expected a mapping with an 'origin', not \(value.shown)."
             return report(value.line, "route \(number)", nil, message)
@@ -136,40 +190,11 @@ extension FileReader {
             return readFixedRoute(entries, value.line, subject, number)
         }
         let before = findings.count
-        for inner in entries {
-            _ = recordingRefusal(inner.line, subject, Self.routeKeys.contains(inner.key) ? inner.key : nil) {
-                () throws(Refusal) in
-                try Self.read(inner, &route)
-            }
-        }
+        let known = Configuration.Route.settings
+        route.written = read(entries, known, &route, subject, known: known.map(\.name) + ["match", "respond"])
         // Leave out a route that could not be read. Further checks would only cause more findings.
         if findings.count == before { configuration.routes.append(route) }
     }
-
-    private static func read(_ entry: FileValue.Entry, _ route: inout Configuration.Route) throws(Refusal) {
-        switch entry.key {
-        case "name": route.name = try entry.value.text("a name")
-        case "host": route.host = try entry.value.text("a host")
-        case "path": route.path = try entry.value.text("a path such as '/v1'")
-        case "origin": route.origin = try entry.value.text("a URL such as 'https://api.example.com'")
-        case "preserve-host": route.preservesHost = try entry.value.flag()
-        case "mode": route.mode = try Readers.mode(entry.value)
-        case "unknown-fields":
-            route.unknownFields = try entry.value.word(
-                Configuration.FieldHandling.allCases.map { ($0.rawValue, $0) }
-            )
-        case "rewrite": route.rewriting = try Readers.rewriting(entry.value)
-        case "compress": route.compresses = try entry.value.flag()
-        case "error-pages": route.errorPages = try Readers.errorPages(entry.value)
-        case "clients": route.clients = try Readers.clientLists(entry.value)
-        case "limits": route.requestRate = try Readers.routeLimits(entry.value)
-        case "tags-from": route.tagsFrom = try Readers.tagFields(entry.value)
-        case "upgrades": route.upgrades = try Readers.upgrades(entry.value)
-        default: throw Readers.unknown(entry, of: routeKeys)
-        }
-    }
-
-    private static let fixedRouteKeys = ["name", "host", "path", "match", "respond"]
 
     /// Reads a route that the gateway answers itself.
     private mutating func readFixedRoute(
@@ -186,27 +211,48 @@ extension FileReader {
             answer: FixedAnswer(status: 0),
             position: configuration.routes.count,
             line: line,
+            file: file,
             number: number
         )
-        for inner in entries {
-            let isKnown = Self.routeKeys.contains(inner.key)
-            _ = recordingRefusal(inner.line, subject, isKnown ? inner.key : nil) { () throws(Refusal) in
-                switch inner.key {
-                case "name": route.name = try inner.value.text("a name")
-                case "host": route.host = try inner.value.text("a host")
-                case "path": route.path = try inner.value.text("a path such as '/v1'")
-                case "match": try Readers.match(inner.value, &route)
-                case "respond": route.answer = try Readers.fixedAnswer(inner.value)
-                case _ where isKnown:
-                    throw Refusal("It has no effect in a route with 'respond', which never asks an origin. Remove it.")
-                default: throw Readers.unknown(inner, of: Self.fixedRouteKeys)
-                }
-            }
+        let known = Configuration.FixedRoute.settings
+        func needsOrigin(_ entry: FileValue.Entry) -> Bool {
+            Configuration.Route.settings.contains { $0.name == entry.key } && !known.contains { $0.name == entry.key }
         }
+        for entry in entries where needsOrigin(entry) {
+            let message = "It has no effect in a route with 'respond', which never asks an origin. Remove it."
+            report(entry.line, subject, entry.key, message)
+        }
+        route.written = read(entries.filter { !needsOrigin($0) }, known, &route, subject, known: known.map(\.name))
         if findings.count == before { configuration.fixedRoutes.append(route) }
     }
 
+    /// Reads the settings of a route or an origin.
+    ///
+    /// - Parameter known: the names for a message about an unknown setting.
+    /// - Returns: the settings with references to variables, as written.
+    private mutating func read<Part>(
+        _ entries: [FileValue.Entry],
+        _ settings: [PartSetting<Part>],
+        _ part: inout Part,
+        _ subject: String,
+        known: [String]
+    ) -> [String: String] {
+        var result: [String: String] = [:]
+        for entry in entries {
+            guard let setting = settings.first(where: { $0.name == entry.key }) else {
+                report(entry.line, subject, nil, Readers.unknown(entry, of: known).message)
+                continue
+            }
+            let written = expanding(entry, setting.shape, subject, setting.name) { (value) throws(Refusal) in
+                try setting.read(value, &part)
+            }
+            result.add(entry, written)
+        }
+        return result
+    }
+
     private mutating func readOrigins(_ entry: FileValue.Entry) {
+        let known = configuration.origins.count
         guard
             let entries = recordingRefusal(
                 entry.line,
@@ -215,9 +261,8 @@ extension FileReader {
                 { () throws(Refusal) in
                     let entries = try entry.value.entries("origins and their settings")
                     let limit = Configuration.originLimit
-                    guard entries.count <= limit else {
-                        throw Refusal("There are \(entries.count) origins. The limit is \(limit).")
-                    }
+                    let count = known + entries.count
+                    guard count <= limit else { throw Refusal("There are \(count) origins. The limit is \(limit).") }
                     return entries
                 }
             )
@@ -227,27 +272,25 @@ extension FileReader {
 
     private mutating func readOrigin(_ entry: FileValue.Entry) {
         let before = findings.count
-        let known = configuration.origins
+        let (known, file) = (configuration.origins, self.file)
         let url = recordingRefusal(entry.line, nil, "origins") { () throws(Refusal) in
             let url = try OriginReader.url(entry)
-            guard !known.contains(where: { $0.url == url }) else {
-                throw Refusal("'\(url)' is listed twice. Remove one of them.")
+            if let other = known.first(where: { $0.url == url }) {
+                let place = other.file == file ? "" : " (\(Place(other.file, other.line ?? 1, from: file)))"
+                throw Refusal("'\(url)' is listed twice\(place). Remove one of them.")
             }
             return url
         }
         guard let url else { return }
         var origin = Configuration.Origin(url: url)
         origin.line = entry.line
+        origin.file = file
         let subject = "origin '\(url)'"
         let settings = recordingRefusal(entry.line, subject) { () throws(Refusal) in
-            try entry.value.entries("settings (\(OriginReader.keys.joined(separator: ", ")))")
+            try entry.value.entries("settings (\(OriginReader.settings.map(\.name).joined(separator: ", ")))")
         }
-        for setting in settings ?? [] {
-            let name = OriginReader.keys.contains(setting.key) ? setting.key : nil
-            _ = recordingRefusal(setting.line, subject, name) { () throws(Refusal) in
-                try OriginReader.read(setting, &origin)
-            }
-        }
+        let names = OriginReader.settings.map(\.name)
+        origin.written = read(settings ?? [], OriginReader.settings, &origin, subject, known: names)
         // Leave out an origin that could not be read. Further checks would only cause more
         // findings.
         if findings.count == before { configuration.origins.append(origin) }
@@ -257,7 +300,7 @@ extension FileReader {
         guard case .list(let values, _) = entry.value else {
             return report(entry.line, nil, "rules", "Expected a list of rules, not \(entry.value.shown).")
         }
-        for (index, value) in values.enumerated() { readRule(value, number: index + 1) }
+        for value in values { readRule(value, number: rules.count + 1) }
     }
 
     private mutating func readRule(_ value: FileValue, number: Int) {
@@ -277,9 +320,11 @@ extension FileReader {
         for entry in entries {
             switch entry.key {
             case "name":
-                _ = recordingRefusal(entry.line, subject, "name") { () throws(Refusal) in try entry.value.text("a name")
-                }
                 rule.location?.settings["name"] = entry.line
+                let written = expanding(entry, .text, subject, "name") { (value) throws(Refusal) in
+                    rule.name = try value.text("a name")
+                }
+                rule.location?.written.add(entry, written)
             case "match": readMatch(entry, &rule, subject)
             default: readSetting(entry, &rule, subject)
             }
@@ -287,7 +332,7 @@ extension FileReader {
     }
 
     private mutating func readMatch(_ entry: FileValue.Entry, _ rule: inout Rule, _ subject: String) {
-        let known = ["url", "method", "content-type", "cookie", "field", "query"]
+        let known = Rule.Match.settings.map(\.name)
         guard
             let entries = recordingRefusal(
                 entry.line,
@@ -307,19 +352,16 @@ extension FileReader {
             )
         }
         for inner in entries {
-            let setting = known.contains(inner.key) ? "match.\(inner.key)" : "match"
-            rule.location?.settings[setting] = inner.line
-            _ = recordingRefusal(inner.line, subject, setting) { () throws(Refusal) in
-                switch inner.key {
-                case "url": rule.match.urls = try Readers.texts(inner.value, "a pattern").map { URLPattern($0) }
-                case "method": rule.match.methods = try Readers.methods(inner.value)
-                case "content-type": rule.match.contentTypes = try Readers.texts(inner.value, "a media type")
-                case "cookie": rule.match.request.cookies = try Readers.valuesByName(inner.value, "cookies")
-                case "field": rule.match.request.fields = try Readers.valuesByField(inner.value)
-                case "query": rule.match.request.query = try Readers.valuesByName(inner.value, "parameters")
-                default: throw Readers.unknown(inner, of: known)
-                }
+            guard let setting = Rule.Match.settings.first(where: { $0.name == inner.key }) else {
+                report(inner.line, subject, "match", Readers.unknown(inner, of: known).message)
+                continue
             }
+            let name = "match.\(setting.name)"
+            rule.location?.settings[name] = inner.line
+            let written = expanding(inner, setting.shape, subject, name) { (value) throws(Refusal) in
+                try setting.read(value, &rule.match)
+            }
+            rule.location?.written.add(inner, written, named: name)
         }
     }
 
@@ -353,9 +395,10 @@ extension FileReader {
     private mutating func read(_ setting: Setting, _ entry: FileValue.Entry, _ rule: inout Rule, _ subject: String) {
         rule.location?.settings[setting.name] = entry.line
         var settings = rule.settings
-        let isRead: Void? = recordingRefusal(entry.line, subject, setting.name) { () throws(Refusal) in
-            try setting.read(entry.value, &settings)
+        let written = expanding(entry, setting.shape, subject, setting.name) { (value) throws(Refusal) in
+            try setting.read(value, &settings)
         }
-        if isRead != nil { rule.settings = settings }
+        rule.location?.written.add(entry, written, named: setting.name)
+        if written != nil { rule.settings = settings }
     }
 }

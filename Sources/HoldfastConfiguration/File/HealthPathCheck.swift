@@ -5,12 +5,7 @@ extension Configuration {
         return paths.indices.compactMap { index in
             let (setting, path) = paths[index]
             guard let path, let other = paths[..<index].first(where: { $0.1 == path }) else { return nil }
-            return ConfigurationError.Finding(
-                file: file,
-                line: lines[setting],
-                setting: setting,
-                message: "It is the same path as '\(other.0)'. Each health check needs a path of its own."
-            )
+            return finding(setting, "It is the same path as '\(other.0)'. Each health check needs a path of its own.")
         }
     }
 }

@@ -10,7 +10,7 @@ extension Configuration {
             func report(_ setting: String?, _ message: String) {
                 findings.append(
                     .init(
-                        file: file,
+                        file: origin.file ?? file,
                         line: origin.line,
                         subject: "origin '\(origin.url)'",
                         setting: setting,
@@ -115,7 +115,11 @@ extension Configuration.Origin {
     /// Returns the origin's settings, for people and programs.
     func effective(_ inherited: Configuration) -> EffectiveConfiguration.Part {
         func setting(_ name: String, _ value: String?, isSet: Bool? = nil) -> EffectiveConfiguration.Setting {
-            EffectiveConfiguration.Setting(name: name, value: value, isDefault: !(isSet ?? (value != nil)), line: nil)
+            EffectiveConfiguration.Setting(
+                name: name,
+                value: written[name] ?? value,
+                isDefault: !(isSet ?? (value != nil)) && written[name] == nil
+            )
         }
         var settings: [EffectiveConfiguration.Setting] = []
         if url.hasPrefix("https:") {
@@ -140,8 +144,12 @@ extension Configuration.Origin {
             ("receive", timeouts.receive, inherited.stallTimeouts.receive ?? .seconds(60)),
             ("idle", timeouts.idle, inherited.originTimeouts.idle ?? .seconds(30)),
         ]
-        settings += times.map { setting("timeouts.\($0)", Quantity.written($1 ?? $2), isSet: $1 != nil) }
-        return EffectiveConfiguration.Part(name: url, line: line, conditions: [], settings: settings)
+        settings += times.map { name, own, other in
+            let reference = own == nil ? inherited.reference(in: "timeouts.\(name)") : nil
+            return setting("timeouts.\(name)", reference ?? Quantity.written(own ?? other), isSet: own != nil)
+        }
+        let file = file == inherited.file ? nil : file
+        return EffectiveConfiguration.Part(name: url, line: line, file: file, conditions: [], settings: settings)
     }
 
     /// Quotes an address for a list, where a bracket would begin another list.

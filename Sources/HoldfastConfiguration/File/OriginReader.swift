@@ -2,11 +2,40 @@ import HTTPCacheSemantics
 
 /// Reads a member of `origins`. Each refusal includes its own line number.
 enum OriginReader {
-    static let keys = [
-        "ca", "certificate", "key", "server-name", "verify", "insecure", "addresses", "mirrors", "credentials",
-        "health", "timeouts",
+    /// The settings of an origin.
+    static let settings: [PartSetting<Configuration.Origin>] = [
+        PartSetting("ca", .text) { (value, origin) throws(Refusal) in origin.tls.roots = try file(value) },
+        PartSetting("certificate", .text) { (value, origin) throws(Refusal) in
+            origin.tls.certificate = try file(value)
+        },
+        PartSetting("key", .text) { (value, origin) throws(Refusal) in origin.tls.key = try file(value) },
+        PartSetting("server-name", .text) { (value, origin) throws(Refusal) in
+            origin.tls.serverName = try serverName(value)
+        },
+        PartSetting("verify", .flag) { (value, origin) throws(Refusal) in origin.tls.isVerified = try value.flag() },
+        PartSetting("insecure", .flag) { (value, origin) throws(Refusal) in origin.isInsecure = try value.flag() },
+        PartSetting("addresses", .list(.text)) { (value, origin) throws(Refusal) in
+            origin.addresses = try addresses(value)
+        },
+        PartSetting("mirrors", .list(.text)) { (value, origin) throws(Refusal) in
+            origin.mirrors = try mirrors(value)
+        },
+        PartSetting("credentials", .flag) { (value, origin) throws(Refusal) in
+            origin.takesCredentials = try value.flag()
+        },
+        PartSetting("health", .orOff(healthShape)) { (value, origin) throws(Refusal) in
+            origin.health = value.isOff ? nil : try health(value)
+        },
+        PartSetting("timeouts", timeoutsShape) { (value, origin) throws(Refusal) in
+            origin.timeouts = try timeouts(value)
+        },
     ]
     private static let timeoutKeys = ["connect", "first-byte", "send", "receive", "idle"]
+    private static let timeoutsShape = Shape.mapping(timeoutKeys.map { .init($0, .duration) })
+    private static let healthShape = Shape.mapping([
+        .init("path", .text, isRequired: true), .init("interval", .duration), .init("timeout", .duration),
+        .init("expect", .text),
+    ])
     private static let healthKeys = ["path", "interval", "timeout", "expect"]
 
     /// Reads the name of an origin and returns it in the form that metrics and logs use.
@@ -21,24 +50,6 @@ enum OriginReader {
             )
         }
         return "\(target.scheme)://\(target.authority)"
-    }
-
-    static func read(_ entry: FileValue.Entry, _ origin: inout Configuration.Origin) throws(Refusal) {
-        let value = entry.value
-        switch entry.key {
-        case "ca": origin.tls.roots = try file(value)
-        case "certificate": origin.tls.certificate = try file(value)
-        case "key": origin.tls.key = try file(value)
-        case "server-name": origin.tls.serverName = try serverName(value)
-        case "verify": origin.tls.isVerified = try value.flag()
-        case "insecure": origin.isInsecure = try value.flag()
-        case "addresses": origin.addresses = try addresses(value)
-        case "mirrors": origin.mirrors = try mirrors(value)
-        case "credentials": origin.takesCredentials = try value.flag()
-        case "health": origin.health = value.isOff ? nil : try health(value)
-        case "timeouts": origin.timeouts = try timeouts(value)
-        default: throw Readers.unknown(entry, of: keys)
-        }
     }
 
     private static func file(_ value: FileValue) throws(Refusal) -> String {

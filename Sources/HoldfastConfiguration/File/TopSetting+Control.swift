@@ -5,6 +5,7 @@ extension TopSetting {
     static let control = [
         TopSetting(
             "control.socket",
+            .orOff(.text),
             read: { (value, configuration) throws(Refusal) in
                 configuration.control.isOff = value.isOff
                 configuration.control.socket = value.isOff ? nil : try value.text("a path, or 'off'")
@@ -13,6 +14,7 @@ extension TopSetting {
         ),
         TopSetting(
             "control.listen",
+            .orOff(.text),
             read: { (value, configuration) throws(Refusal) in
                 configuration.control.listen = value.isOff ? nil : try listen(value)
             },
@@ -20,16 +22,19 @@ extension TopSetting {
         ),
         TopSetting(
             "control.tokens",
+            tokensShape,
             read: { (value, configuration) throws(Refusal) in configuration.control.tokens = try tokens(value) },
             written: { $0.control.tokens.isEmpty ? nil : Writers.list($0.control.tokens.map(written)) }
         ),
         TopSetting(
             "control.hosts",
+            .list(.text),
             read: { (value, configuration) throws(Refusal) in configuration.control.hosts = try hosts(value) },
             written: { $0.control.hosts.isEmpty ? nil : Writers.list($0.control.hosts) }
         ),
         TopSetting(
             "control.insecure",
+            .flag,
             read: { (value, configuration) throws(Refusal) in configuration.control.isInsecure = try value.flag() },
             written: { "\($0.control.isInsecure)" }
         ),
@@ -37,6 +42,13 @@ extension TopSetting {
 
     /// The maximum number of tokens. Each request is compared with all of them.
     private static let maximumTokens = 100
+    private static let tokensShape = Shape.sequence(
+        .mapping([
+            .init("name", .text, isRequired: true), .init("file", .text, isRequired: true),
+            .init("scope", .words(of: Configuration.Scope.self), isRequired: true),
+        ]),
+        limit: maximumTokens
+    )
     private static let tokenKeys = ["name", "file", "scope"]
 
     private static func written(_ token: Configuration.Token) -> String {

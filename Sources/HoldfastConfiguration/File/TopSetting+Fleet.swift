@@ -7,6 +7,7 @@ extension TopSetting {
     static let fleet = [
         TopSetting(
             "fleet.url",
+            .orOff(.text),
             read: { (value, configuration) throws(Refusal) in
                 configuration.fleet.url = value.isOff ? nil : try address(value)
             },
@@ -14,16 +15,19 @@ extension TopSetting {
         ),
         TopSetting(
             "fleet.password",
+            .secret,
             read: { (value, configuration) throws(Refusal) in configuration.fleet.password = try secret(value) },
             written: { $0.fleet.password.map(written) }
         ),
         TopSetting(
             "fleet.tls",
+            tlsShape,
             read: { (value, configuration) throws(Refusal) in configuration.fleet.tls = try tls(value) },
             written: { written($0.fleet.tls) }
         ),
         TopSetting(
             "fleet.namespace",
+            .text,
             read: { (value, configuration) throws(Refusal) in
                 configuration.fleet.namespace = try name(value, "-._")
             },
@@ -31,16 +35,19 @@ extension TopSetting {
         ),
         TopSetting(
             "fleet.node",
+            .text,
             read: { (value, configuration) throws(Refusal) in configuration.fleet.node = try name(value, "-._:") },
             written: { $0.fleet.node }
         ),
         TopSetting(
             "fleet.secret",
+            .secret,
             read: { (value, configuration) throws(Refusal) in configuration.fleet.secret = try secret(value) },
             written: { $0.fleet.secret.map(written) }
         ),
         TopSetting(
             "fleet.previous-secret",
+            .secret,
             read: { (value, configuration) throws(Refusal) in
                 configuration.fleet.previousSecret = try secret(value)
             },
@@ -48,11 +55,13 @@ extension TopSetting {
         ),
         TopSetting(
             "fleet.next-secret",
+            .secret,
             read: { (value, configuration) throws(Refusal) in configuration.fleet.nextSecret = try secret(value) },
             written: { $0.fleet.nextSecret.map(written) }
         ),
         TopSetting(
             "fleet.share",
+            .words(of: Configuration.Fleet.Share.self),
             read: { (value, configuration) throws(Refusal) in
                 configuration.fleet.share = try value.word(
                     Configuration.Fleet.Share.allCases.map { ($0.rawValue, $0) }
@@ -63,6 +72,7 @@ extension TopSetting {
         duration("fleet.timeout", \.fleet.timeout),
         TopSetting(
             "fleet.largest-body",
+            .size,
             read: { (value, configuration) throws(Refusal) in
                 let bytes = try Readers.size(value)
                 guard (1...(256 << 20)).contains(bytes) else {
@@ -75,6 +85,7 @@ extension TopSetting {
         duration("fleet.longest", \.fleet.longest),
         TopSetting(
             "fleet.collapse",
+            collapseShape,
             read: { (value, configuration) throws(Refusal) in
                 if value.isOff {
                     configuration.fleet.collapseWait = .zero
@@ -101,6 +112,7 @@ extension TopSetting {
         ),
         TopSetting(
             "fleet.cut-off",
+            .words(of: Configuration.Fleet.CutOff.self),
             read: { (value, configuration) throws(Refusal) in
                 configuration.fleet.cutOff = try value.word(
                     Configuration.Fleet.CutOff.allCases.map { ($0.rawValue, $0) }
@@ -112,6 +124,7 @@ extension TopSetting {
         duration("fleet.lease", \.fleet.lease, least: .seconds(2)),
         TopSetting(
             "fleet.quorum",
+            .integer(0...16),
             read: { (value, configuration) throws(Refusal) in
                 configuration.fleet.quorum = try value.integer(0...16)
             },
@@ -119,6 +132,7 @@ extension TopSetting {
         ),
         TopSetting(
             "fleet.acknowledge",
+            .words(of: PurgeLevel.self),
             read: { (value, configuration) throws(Refusal) in
                 configuration.fleet.acknowledge = try value.word(PurgeLevel.allCases.map { ($0.rawValue, $0) })
             },
@@ -126,6 +140,7 @@ extension TopSetting {
         ),
         TopSetting(
             "fleet.retention",
+            retentionShape,
             read: { (value, configuration) throws(Refusal) in
                 for entry in try value.entries("'time' and 'entries'") {
                     switch entry.key {
@@ -146,6 +161,14 @@ extension TopSetting {
             }
         ),
     ]
+
+    private static let tlsShape = Shape.mapping(
+        ["ca", "certificate", "key", "server-name"].map { .init($0, .text) }
+    )
+    private static let collapseShape = Shape.orOff(.mapping([.init("wait", .duration), .init("lease", .duration)]))
+    private static let retentionShape = Shape.mapping([
+        .init("time", .duration), .init("entries", .integer(1000...100_000_000)),
+    ])
 
     private static let schemes = [
         "redis://", "rediss://", "valkey://", "valkeys://", "redis+sentinel://", "rediss+sentinel://",

@@ -9,6 +9,7 @@ extension TopSetting {
     static let metrics = [
         TopSetting(
             "metrics.listen",
+            .orOff(.text),
             read: { (value, configuration) throws(Refusal) in
                 configuration.metrics.listen = value.isOff ? nil : try listen(value)
             },
@@ -16,11 +17,13 @@ extension TopSetting {
         ),
         TopSetting(
             "metrics.public",
+            .flag,
             read: { (value, configuration) throws(Refusal) in configuration.metrics.isPublic = try value.flag() },
             written: { "\($0.metrics.isPublic)" }
         ),
         TopSetting(
             "metrics.token",
+            .text,
             read: { (value, configuration) throws(Refusal) in
                 configuration.metrics.token = try value.text("the path of a file that holds the token")
             },
@@ -28,6 +31,7 @@ extension TopSetting {
         ),
         TopSetting(
             "metrics.tls",
+            tlsShape,
             read: { (value, configuration) throws(Refusal) in configuration.metrics.tls = try metricsTLS(value) },
             written: { $0.metrics.tls?.text }
         ),
@@ -39,12 +43,15 @@ extension TopSetting {
     ) -> TopSetting {
         TopSetting(
             name,
+            .orOff(.text),
             read: { (value, configuration) throws(Refusal) in
                 configuration[keyPath: place] = value.isOff ? nil : try path(value)
             },
             written: { $0[keyPath: place] ?? "off" }
         )
     }
+
+    private static let tlsShape = Shape.mapping(TLSReader.members.filter { $0.name != "alpn" })
 
     private static func metricsTLS(_ value: FileValue) throws(Refusal) -> Configuration.TLS {
         for entry in try value.entries("TLS settings such as 'certificates'") where entry.key == "alpn" {

@@ -10,6 +10,7 @@ extension TopSetting {
     ) -> TopSetting {
         TopSetting(
             name,
+            .size,
             read: { (value, configuration) throws(Refusal) in
                 let size = try Readers.size(value)
                 guard size >= least else { throw Refusal("\(value.shown) is too small; the minimum is \(least) B.") }
@@ -27,6 +28,7 @@ extension TopSetting {
     ) -> TopSetting {
         TopSetting(
             name,
+            .size,
             read: { (value, configuration) throws(Refusal) in
                 configuration[keyPath: path] = Int(clamping: try Readers.size(value))
             },
@@ -42,6 +44,7 @@ extension TopSetting {
     ) -> TopSetting {
         TopSetting(
             name,
+            .integer(range),
             read: { (value, configuration) throws(Refusal) in
                 configuration[keyPath: path] = try value.integer(range)
             },
@@ -56,6 +59,7 @@ extension TopSetting {
     ) -> TopSetting {
         TopSetting(
             name,
+            .flag,
             read: { (value, configuration) throws(Refusal) in configuration[keyPath: path] = try value.flag() },
             written: { "\($0[keyPath: path] ?? standard)" }
         )
@@ -68,6 +72,7 @@ extension TopSetting {
     ) -> TopSetting {
         TopSetting(
             name,
+            .duration,
             read: { (value, configuration) throws(Refusal) in
                 configuration[keyPath: path] = try Readers.duration(value)
             },
@@ -83,6 +88,7 @@ extension TopSetting {
     ) -> TopSetting {
         TopSetting(
             name,
+            .duration,
             read: { (value, configuration) throws(Refusal) in
                 configuration[keyPath: path] = try OriginReader.time(value)
             },
@@ -97,6 +103,7 @@ extension TopSetting {
     ) -> TopSetting {
         TopSetting(
             name,
+            .duration,
             read: { (value, configuration) throws(Refusal) in
                 let duration = try Readers.duration(value)
                 guard duration >= least else {
@@ -160,6 +167,10 @@ extension TopSetting {
         }
         return result
     }
+
+    static let quotasShape = Shape.mapping([
+        .init("tags", .table(.size)), .init("origins", .table(.size)), .init("each-origin", .size),
+    ])
 
     @Sendable static func quotas(_ value: FileValue, _ configuration: inout Configuration) throws(Refusal) {
         for entry in try value.entries("'tags', 'origins' and 'each-origin'") {

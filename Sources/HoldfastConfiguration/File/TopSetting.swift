@@ -5,16 +5,20 @@ import HTTPCacheSemantics
 struct TopSetting: Sendable {
     /// The setting's name in a file: `store.budget`.
     let name: String
+    /// The values that a file may contain.
+    let shape: Shape
     let read: @Sendable (FileValue, inout Configuration) throws(Refusal) -> Void
     /// Returns the value as written in a file, or `nil` if there is neither a value nor a default.
     let written: @Sendable (Configuration) -> String?
 
     init(
         _ name: String,
+        _ shape: Shape,
         read: @escaping @Sendable (FileValue, inout Configuration) throws(Refusal) -> Void,
         written: @escaping @Sendable (Configuration) -> String?
     ) {
         self.name = name
+        self.shape = shape
         self.read = read
         self.written = written
     }
@@ -36,11 +40,13 @@ struct TopSetting: Sendable {
         listening,
         TopSetting(
             "threads",
+            .integer(1...1024),
             read: { (value, configuration) throws(Refusal) in configuration.threads = try value.integer(1...1024) },
             written: { $0.threads.map { "\($0)" } }
         ),
         TopSetting(
             "mode",
+            Readers.modeShape,
             read: { (value, configuration) throws(Refusal) in configuration.mode = try Readers.mode(value) },
             written: { ($0.mode ?? .automatic).rawValue }
         ),
@@ -49,16 +55,19 @@ struct TopSetting: Sendable {
     private static let clients = [
         TopSetting(
             "clients.trusted",
+            .list(.text),
             read: { (value, configuration) throws(Refusal) in configuration.clients.trusted = try addresses(value) },
             written: { Writers.addresses($0.clients.trusted) }
         ),
         TopSetting(
             "clients.purgers",
+            .list(.text),
             read: { (value, configuration) throws(Refusal) in configuration.clients.purgers = try addresses(value) },
             written: { Writers.addresses($0.clients.purgers) }
         ),
         TopSetting(
             "clients.cache-status",
+            .words(of: Configuration.Audience.self),
             read: { (value, configuration) throws(Refusal) in
                 configuration.clients.cacheStatus = try value.word(
                     Configuration.Audience.allCases.map { ($0.rawValue, $0) }
@@ -68,6 +77,7 @@ struct TopSetting: Sendable {
         ),
         TopSetting(
             "clients.underscored-fields",
+            .word(["drop", "pass"]),
             read: { (value, configuration) throws(Refusal) in
                 configuration.clients.underscoredFields = try value.word([("drop", .drop), ("pass", .pass)])
             },
@@ -75,6 +85,7 @@ struct TopSetting: Sendable {
         ),
         TopSetting(
             "clients.trace",
+            .word(["reject", "forward"]),
             read: { (value, configuration) throws(Refusal) in
                 configuration.clients.forwardsTrace = try value.word([("reject", false), ("forward", true)])
             },
@@ -82,6 +93,7 @@ struct TopSetting: Sendable {
         ),
         TopSetting(
             "clients.request-id",
+            .flag,
             read: { (value, configuration) throws(Refusal) in
                 // YAML 1.1 reads 'on' and 'off' as booleans.
                 let flag = try? value.flag()
@@ -92,6 +104,7 @@ struct TopSetting: Sendable {
         ),
         TopSetting(
             "clients.allow",
+            .list(.text),
             read: { (value, configuration) throws(Refusal) in
                 configuration.clients.lists.allow = try Readers.listedClients(value)
             },
@@ -99,6 +112,7 @@ struct TopSetting: Sendable {
         ),
         TopSetting(
             "clients.deny",
+            .list(.text),
             read: { (value, configuration) throws(Refusal) in
                 configuration.clients.lists.deny = try Readers.listedClients(value)
             },
@@ -109,6 +123,7 @@ struct TopSetting: Sendable {
     private static let store = [
         TopSetting(
             "store.path",
+            .text,
             read: { (value, configuration) throws(Refusal) in configuration.store.path = try value.text("a path") },
             written: \.store.path
         ),
@@ -118,7 +133,7 @@ struct TopSetting: Sendable {
         number("store.variants-per-key", \.store.variantsPerKey, 1...10_000, default: 32),
         flag("store.secure-delete", \.store.securelyDeletes, default: false),
         flag("store.keep-offline-copies", \.store.keepsOfflineCopies, default: false),
-        TopSetting("store.quotas", read: quotas) { configuration in
+        TopSetting("store.quotas", quotasShape, read: quotas) { configuration in
             let store = configuration.store
             func written(_ quotas: [String: Int64]) -> String {
                 let items = quotas.sorted { $0.key < $1.key }.map { "\($0.key): \(Quantity.written(bytes: $0.value))" }
@@ -138,6 +153,7 @@ struct TopSetting: Sendable {
         number("limits.connections", \.limits.connections, 1...1_000_000, default: 10_000),
         TopSetting(
             "limits.connections-per-client",
+            .orOff(.integer(1...1_000_000)),
             read: { (value, configuration) throws(Refusal) in
                 configuration.limits.connectionsPerClient = value.isOff ? nil : try value.integer(1...1_000_000)
             },
@@ -146,6 +162,7 @@ struct TopSetting: Sendable {
         size("limits.request-body", \.limits.requestBody, default: 1 << 30),
         TopSetting(
             "limits.upload-rate",
+            .orOff(.size),
             read: { (value, configuration) throws(Refusal) in
                 configuration.limits.uploadRate = value.isOff ? 0 : try Readers.size(value)
             },
@@ -156,6 +173,7 @@ struct TopSetting: Sendable {
         ),
         TopSetting(
             "limits.in-flight-per-origin",
+            .integer(1...1_000_000),
             read: { (value, configuration) throws(Refusal) in
                 configuration.options.inFlightLimit = try value.integer(1...1_000_000)
                 configuration.limits.inFlightPerOrigin = configuration.options.inFlightLimit
@@ -164,6 +182,7 @@ struct TopSetting: Sendable {
         ),
         TopSetting(
             "limits.waiting-per-origin",
+            .integer(0...10_000_000),
             read: { (value, configuration) throws(Refusal) in
                 configuration.options.waitingLimit = try value.integer(0...10_000_000)
                 configuration.limits.waitingPerOrigin = configuration.options.waitingLimit
@@ -175,6 +194,7 @@ struct TopSetting: Sendable {
         number("limits.tunnels", \.limits.tunnels, 1...1_000_000, default: 1000),
         TopSetting(
             "limits.response-memory",
+            .size,
             read: { (value, configuration) throws(Refusal) in
                 let size = Int(clamping: try Readers.size(value))
                 guard size >= leastResponseMemory else {
@@ -187,6 +207,7 @@ struct TopSetting: Sendable {
         ),
         TopSetting(
             "limits.requests",
+            Readers.requestRateShape,
             read: { (value, configuration) throws(Refusal) in
                 configuration.limits.requests = try Readers.requestRate(value)
             },
@@ -197,6 +218,7 @@ struct TopSetting: Sendable {
     private static let origins = [
         TopSetting(
             "drain.delay",
+            .orOff(.duration),
             read: { (value, configuration) throws(Refusal) in configuration.drainDelay = try drainDelay(value) },
             written: {
                 let standard = $0.standardDrainDelay(isControlled: !$0.control.isOff)
@@ -205,6 +227,7 @@ struct TopSetting: Sendable {
         ),
         TopSetting(
             "timeouts.drain",
+            .duration,
             read: { (value, configuration) throws(Refusal) in
                 configuration.drainTimeout = try Readers.duration(value)
             },
@@ -219,6 +242,7 @@ struct TopSetting: Sendable {
         stall("timeouts.tunnel", \.stallTimeouts.tunnel),
         TopSetting(
             "timeouts.soft",
+            Readers.timeoutShape,
             read: { (value, configuration) throws(Refusal) in
                 configuration.options.softTimeout = try Readers.timeout(value).value
             },
@@ -226,6 +250,7 @@ struct TopSetting: Sendable {
         ),
         TopSetting(
             "timeouts.hard",
+            Readers.timeoutShape,
             read: { (value, configuration) throws(Refusal) in
                 configuration.options.hardTimeout = try Readers.timeout(value).value
             },
@@ -233,6 +258,7 @@ struct TopSetting: Sendable {
         ),
         TopSetting(
             "breaker.failures",
+            .integer(1...1_000_000),
             read: { (value, configuration) throws(Refusal) in
                 configuration.options.breaker.failureThreshold = try value.integer(1...1_000_000)
             },
@@ -242,6 +268,7 @@ struct TopSetting: Sendable {
         duration("breaker.longest-pause", \.options.breaker.maximumBackOff),
         TopSetting(
             "guard",
+            Readers.goodDataGuardShape,
             read: { (value, configuration) throws(Refusal) in
                 configuration.options.goodDataGuard = try Readers.goodDataGuard(value).value
             },
@@ -249,6 +276,7 @@ struct TopSetting: Sendable {
         ),
         TopSetting(
             "eager-refresh",
+            Readers.eagerRefreshShape,
             read: { (value, configuration) throws(Refusal) in
                 configuration.options.eagerRefresh = try Readers.eagerRefresh(value).value
             },

@@ -59,6 +59,8 @@ public struct Rule: Sendable, Hashable {
         /// The lines of the rule's settings, by their names in the file (`freshness.lifetime`), and
         /// of the conditions, such as `match.url`.
         public var settings: [String: Int]
+        /// The settings and conditions with references to variables, as written in the file.
+        var written: [String: String] = [:]
 
         /// Creates a location.
         public init(file: String? = nil, line: Int, settings: [String: Int] = [:]) {

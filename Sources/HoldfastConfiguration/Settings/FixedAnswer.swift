@@ -60,6 +60,13 @@ extension Readers {
     /// Statuses that need fields or a request that a fixed response does not have.
     private static let unsupported: Set<Int> = [206, 304, 401, 405, 407, 416, 426]
 
+    static let fixedAnswerShape = Shape.mapping([
+        .init("status", .integer(200...599), isRequired: true, describedBy: "route.respond.status"),
+        .init("location", .text, describedBy: "route.respond.location"),
+        .init("body", .text, describedBy: "route.respond.body"),
+        .init("content-type", .text, describedBy: "route.respond.content-type"),
+    ])
+
     static func fixedAnswer(_ value: FileValue) throws(Refusal) -> FixedAnswer {
         var answer = FixedAnswer(status: 0)
         for entry in try value.entries("'{status: NUMBER, location: URL}' or '{status: NUMBER, body: TEXT}'") {

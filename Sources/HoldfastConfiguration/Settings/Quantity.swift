@@ -3,10 +3,10 @@ import HTTPCacheSemantics
 /// Reads and writes numbers with units. A value that is not a whole multiple of the smallest unit
 /// is rejected, so no value is rounded.
 enum Quantity {
-    private static let durationUnits: [(name: String, milliseconds: Int64)] = [
+    static let durationUnits: [(name: String, milliseconds: Int64)] = [
         ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000), ("w", 604_800_000),
     ]
-    private static let sizeUnits: [(name: String, bytes: Int64)] = [
+    static let sizeUnits: [(name: String, bytes: Int64)] = [
         ("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40), ("kB", 1000),
         ("MB", 1_000_000), ("GB", 1_000_000_000),
     ]

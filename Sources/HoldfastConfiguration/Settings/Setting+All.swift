@@ -36,6 +36,7 @@ extension Setting {
             "stale.ignore",
             .response,
             \.stale.ignore,
+            shape: Readers.directivesShape(Readers.liftable),
             read: { value throws(Refusal) in try Readers.directives(value, Readers.liftable) },
             written: Writers.directives
         ) { $1.overrides.directivesIgnoredWhenStale = $0 },
@@ -44,6 +45,7 @@ extension Setting {
             .request,
             \.mode,
             worksWithBypass: true,
+            shape: Readers.modeShape,
             read: Readers.mode,
             written: \.rawValue
         ) { $1.mode = $0 },
@@ -57,6 +59,7 @@ extension Setting {
             "ignore.fields",
             .request,
             \.ignore.fields,
+            shape: .list(.text),
             read: Readers.fieldNames,
             written: { Writers.list($0.map(\.rawName)) }
         ) { names, settings in
@@ -67,12 +70,18 @@ extension Setting {
             "ignore.directives",
             .response,
             \.ignore.directives,
+            shape: Readers.directivesShape(Readers.ignorable),
             read: { value throws(Refusal) in try Readers.directives(value, Readers.ignorable) },
             written: Writers.directives
         ) { $1.overrides.ignoredDirectives = $0 },
-        Setting("vary", .request, \.vary, read: Readers.listedValues, written: Writers.listedValues) {
-            $1.listed = $0
-        },
+        Setting(
+            "vary",
+            .request,
+            \.vary,
+            shape: Readers.listedValuesShape,
+            read: Readers.listedValues,
+            written: Writers.listedValues
+        ) { $1.listed = $0 },
         flag("normalize.sort-parameters", .request, \.normalize.sortsParameters, worksWithBypass: true) {
             $1.target.sortsParameters = $0
         },
@@ -92,6 +101,7 @@ extension Setting {
             .request,
             \.cookies,
             worksWithBypass: true,
+            shape: Readers.cookiesShape,
             read: Readers.cookies,
             written: Writers.cookies
         ) { $1.cookies = $0 },
@@ -107,6 +117,7 @@ extension Setting {
             .response,
             \.tagsFrom,
             worksWithBypass: true,
+            shape: .list(.text),
             read: Readers.tagFields,
             written: { Writers.list($0.map(\.rawValue)) }
         ) { $1.tagFields = $0 },
@@ -114,6 +125,7 @@ extension Setting {
             "store.methods",
             .request,
             \.store.methods,
+            shape: .list(.text),
             read: Readers.methods,
             written: { Writers.list($0.map(\.rawValue)) }
         ) { $1.methods = Set($0) },
@@ -121,6 +133,7 @@ extension Setting {
             "store.statuses",
             .response,
             \.store.statuses,
+            shape: .list(.integer(200...599)),
             read: Readers.statuses,
             written: { Writers.list($0.sorted().map(String.init)) }
         ) { $1.overrides.statuses = $0 },
@@ -130,6 +143,7 @@ extension Setting {
             "store.content",
             .request,
             \.store.content,
+            shape: .word(["any", "graphql"]),
             read: { value throws(Refusal) in
                 try value.word([("any", ExchangeSettings.KeyedContent.any), ("graphql", .graphQL)])
             },
@@ -139,6 +153,7 @@ extension Setting {
             "store.per",
             .request,
             \.store.principal,
+            shape: Readers.principalShape,
             read: Readers.principal,
             written: Writers.principal
         ) { $1.principal = $0 },
@@ -152,6 +167,7 @@ extension Setting {
             "guard",
             .response,
             \.goodDataGuard,
+            shape: Readers.goodDataGuardShape,
             read: Readers.goodDataGuard,
             written: { Writers.off($0, Writers.goodDataGuard) }
         ) { $1.goodDataGuard = override($0) },
@@ -159,6 +175,7 @@ extension Setting {
             "eager-refresh",
             .response,
             \.eagerRefresh,
+            shape: Readers.eagerRefreshShape,
             read: Readers.eagerRefresh,
             written: { Writers.off($0) { "\($0)" } }
         ) { $1.eagerRefresh = override($0) },
@@ -179,6 +196,7 @@ extension Setting {
             .request,
             \.usesBreaker,
             worksWithBypass: true,
+            shape: .flag,
             read: { value throws(Refusal) in
                 if case .mapping = value {
                     throw Refusal("In a rule, it must be on or off. Configure breakers at the top level of the file.")

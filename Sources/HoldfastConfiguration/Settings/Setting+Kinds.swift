@@ -7,7 +7,14 @@ extension Setting {
     typealias Applying<Value> = @Sendable (Value, inout ExchangeSettings) -> Void
 
     static func seconds(_ name: String, _ path: Path<Duration>, apply: @escaping Applying<Int64>) -> Setting {
-        Setting(name, .response, path, read: Readers.seconds, written: Quantity.written) { duration, settings in
+        Setting(
+            name,
+            .response,
+            path,
+            shape: .duration,
+            read: Readers.seconds,
+            written: Quantity.written
+        ) { duration, settings in
             apply(duration.components.seconds, &settings)
         }
     }
@@ -17,7 +24,14 @@ extension Setting {
         _ path: Path<RuleSettings.Budget>,
         apply: @escaping Applying<Int64?>
     ) -> Setting {
-        Setting(name, .response, path, read: Readers.budget, written: Writers.budget) { budget, settings in
+        Setting(
+            name,
+            .response,
+            path,
+            shape: Readers.budgetShape,
+            read: Readers.budget,
+            written: Writers.budget
+        ) { budget, settings in
             switch budget {
             case .unlimited: apply(nil, &settings)
             case .limited(let duration): apply(duration.components.seconds, &settings)
@@ -26,7 +40,15 @@ extension Setting {
     }
 
     static func size(_ name: String, _ path: Path<Int64>, apply: @escaping Applying<Int64>) -> Setting {
-        Setting(name, .response, path, read: Readers.size, written: Quantity.written(bytes:), apply: apply)
+        Setting(
+            name,
+            .response,
+            path,
+            shape: .size,
+            read: Readers.size,
+            written: Quantity.written(bytes:),
+            apply: apply
+        )
     }
 
     static func flag(
@@ -41,6 +63,7 @@ extension Setting {
             phase,
             path,
             worksWithBypass: worksWithBypass,
+            shape: .flag,
             read: { value throws(Refusal) in try value.flag() },
             written: { "\($0)" },
             apply: apply
@@ -60,6 +83,7 @@ extension Setting {
             phase,
             path,
             worksWithBypass: worksWithBypass,
+            shape: .list(.text),
             read: { value throws(Refusal) in try Readers.texts(value, expected) },
             written: Writers.list,
             apply: apply
@@ -76,6 +100,7 @@ extension Setting {
             .request,
             path,
             worksWithBypass: true,
+            shape: Readers.timeoutShape,
             read: Readers.timeout,
             written: { Writers.off($0, Quantity.written) }
         ) { apply(override($0), &$1) }
@@ -92,6 +117,7 @@ extension Setting {
             phase,
             path,
             worksWithBypass: true,
+            shape: .fields,
             read: Readers.fields,
             written: Writers.fields,
             resolving: { fields, values, settings in
@@ -115,6 +141,7 @@ extension Setting {
             phase,
             path,
             worksWithBypass: true,
+            shape: .list(.text),
             read: Readers.fieldNames,
             written: { Writers.list($0.map(\.rawName)) }
         ) { apply(Set($0), &$1) }

@@ -18,6 +18,8 @@ struct Setting: Sendable {
     let phase: Phase
     /// Whether the setting has an effect on requests that bypass the store.
     let worksWithBypass: Bool
+    /// The values that a file may contain.
+    let shape: Shape
     let isSet: @Sendable (RuleSettings) -> Bool
     let read: @Sendable (FileValue, inout RuleSettings) throws(Refusal) -> Void
     /// Returns the value as written in a file, but without secrets, or `nil` if the setting is not
@@ -31,6 +33,7 @@ struct Setting: Sendable {
         _ phase: Phase,
         _ path: any WritableKeyPath<RuleSettings, Value?> & Sendable,
         worksWithBypass: Bool = false,
+        shape: Shape,
         read: @escaping @Sendable (FileValue) throws(Refusal) -> Value,
         written: @escaping @Sendable (Value) -> String,
         resolving: @escaping @Sendable (Value, FieldSources.Values, inout ExchangeSettings) -> Void
@@ -38,6 +41,7 @@ struct Setting: Sendable {
         self.name = name
         self.phase = phase
         self.worksWithBypass = worksWithBypass
+        self.shape = shape
         isSet = { $0[keyPath: path] != nil }
         self.read = { (value, settings) throws(Refusal) in settings[keyPath: path] = try read(value) }
         self.written = { $0[keyPath: path].map(written) }
@@ -52,6 +56,7 @@ struct Setting: Sendable {
         _ phase: Phase,
         _ path: any WritableKeyPath<RuleSettings, Value?> & Sendable,
         worksWithBypass: Bool = false,
+        shape: Shape,
         read: @escaping @Sendable (FileValue) throws(Refusal) -> Value,
         written: @escaping @Sendable (Value) -> String,
         apply: @escaping @Sendable (Value, inout ExchangeSettings) -> Void
@@ -61,6 +66,7 @@ struct Setting: Sendable {
             phase,
             path,
             worksWithBypass: worksWithBypass,
+            shape: shape,
             read: read,
             written: written,
             resolving: { value, _, settings in apply(value, &settings) }

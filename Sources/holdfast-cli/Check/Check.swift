@@ -18,6 +18,8 @@ struct Check: AsyncParsableCommand {
             routes cannot serve offline because of a directive that no rule overrides (must-revalidate, proxy-revalidate, no-cache or s-maxage), and a summary. With '--store', the command also counts \
             the stored responses; the store is opened read-only.
 
+            A value with variables is shown as written, such as '${NAME}', and never with the variable's value. Findings name the file and line, also in files of 'include'.
+
             A line that begins with 'warning:' does not change the exit status. Examples of warnings: a certificate that expires within 14 days, an origin \
             whose certificate is not verified, a 'store.largest' that exceeds what the store can keep, a port that another process uses, and a rule that overrides a directive that allows responses to requests \
             with credentials to be shared.
@@ -86,6 +88,14 @@ struct Check: AsyncParsableCommand {
 
     private func examine() async throws -> Report {
         let configuration = try Configuration(contentsOf: file)
+        do {
+            return try await examine(configuration)
+        } catch let error as ConfigurationError {
+            throw ConfigurationError(error.findings.map { configuration.references.hide(in: $0) })
+        }
+    }
+
+    private func examine(_ configuration: Configuration) async throws -> Report {
         // A configuration without routes is for the library.
         let gateway = configuration.routes.isEmpty ? nil : try GatewayConfiguration(configuration)
         let routes = gateway?.routes.routes ?? []
@@ -109,19 +119,22 @@ struct Check: AsyncParsableCommand {
         return Report(
             valid: true,
             findings: [],
-            warnings: warnings.isEmpty ? nil : warnings,
+            warnings: warnings.isEmpty ? nil : warnings.map { configuration.references.hide(in: $0) },
             summary: summary(of: configuration, warnings: warnings.count),
             settings: configuration.effective,
-            offline: offline
+            offline: offline.hiding(configuration.references)
         )
     }
 
     private func summary(of configuration: Configuration, warnings: Int) -> String {
         func counted(_ count: Int, _ word: String) -> String { "\(count) \(word)\(count == 1 ? "" : "s")" }
         var parts = [counted(configuration.routes.count, "route"), counted(configuration.rules.rules.count, "rule")]
-        let budget = ByteSize.text(CacheManager.Configuration(configuration.store).budget)
+        let budget =
+            configuration.reference(in: "store.budget")
+            ?? ByteSize.text(CacheManager.Configuration(configuration.store).budget)
         parts.append(
-            configuration.storeFolder.map { "store '\($0)' with \(budget)" } ?? "no store: 'serve' needs '--store'"
+            (configuration.reference(in: "store.path") ?? configuration.storeFolder)
+                .map { "store '\($0)' with \(budget)" } ?? "no store: 'serve' needs '--store'"
         )
         if warnings > 0 { parts.append(counted(warnings, "warning")) }
         return "'\(file)' is valid: \(parts.joined(separator: ", "))."
@@ -141,10 +154,7 @@ struct Check: AsyncParsableCommand {
             found += CertificateFinding.findings(of: [listener], routes: [], at: now).map { ("metrics.tls", $0) }
         }
         func findings(_ areErrors: Bool) -> [ConfigurationError.Finding] {
-            found.filter { $0.1.isError == areErrors }.map { setting, finding in
-                let line = configuration.effective.settings.first { $0.name == setting }?.line
-                return .init(file: configuration.file, line: line, setting: setting, message: "\(finding)")
-            }
+            found.filter { $0.1.isError == areErrors }.map { configuration.finding($0.setting, "\($0.1)") }
         }
         let errors = findings(true)
         guard errors.isEmpty else { throw ConfigurationError(errors) }
@@ -159,7 +169,7 @@ struct Check: AsyncParsableCommand {
         for origin in configuration.resolvedOrigins {
             func finding(_ message: String) -> ConfigurationError.Finding {
                 .init(
-                    file: configuration.file,
+                    file: origin.file ?? configuration.file,
                     line: origin.line,
                     subject: "origin '\(origin.url)'",
                     setting: nil,

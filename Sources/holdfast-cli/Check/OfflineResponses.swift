@@ -3,6 +3,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 import Holdfast
+import HoldfastConfiguration
 import HoldfastGateway
 
 /// The responses that are not served offline, because a directive forbids stale use and no rule
@@ -38,6 +39,19 @@ struct OfflineResponses {
         var examples: [String] = []
 
         static let exampleLimit = 5
+    }
+
+    /// Returns a copy that shows references to variables instead of their values.
+    func hiding(_ references: References) -> Self {
+        var result = self
+        for index in routes.indices {
+            result.routes[index].route = references.hide(in: routes[index].route)
+            result.routes[index].origin = references.hide(in: routes[index].origin)
+            for rule in routes[index].lifting.indices {
+                result.routes[index].lifting[rule].rule = references.hide(in: routes[index].lifting[rule].rule)
+            }
+        }
+        return result
     }
 
     private(set) var routes: [Route]

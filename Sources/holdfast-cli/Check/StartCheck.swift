@@ -25,8 +25,7 @@ struct StartCheck {
     }
 
     private func finding(_ setting: String, _ message: String) -> ConfigurationError.Finding {
-        let line = configuration.effective.settings.first { $0.name == setting }?.line
-        return .init(file: configuration.file, line: line, setting: setting, message: message)
+        configuration.finding(setting, message)
     }
 
     private mutating func checkStore() {

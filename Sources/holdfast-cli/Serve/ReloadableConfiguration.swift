@@ -99,12 +99,14 @@ actor ReloadableConfiguration: ConfigurationOperations {
         }
         let read: ServeSettings
         let origins: GatewayOrigins
+        var references = References()
         do {
             read = try ServeSettings(named)
+            references = read.file.references
             let routes = read.gateway.routes
             origins = try parts.transport.prepare(for: routes, OriginTransport.Configuration(read.file, routes: routes))
         } catch {
-            return reject(error, by: client)
+            return reject(error, references, by: client)
         }
         var report = ReloadReport(.reloaded, at: clock.now(), by: client)
         report.kept = start.kept(against: read).map {
@@ -172,14 +174,14 @@ actor ReloadableConfiguration: ConfigurationOperations {
         )
     }
 
-    private func reject(_ error: any Error, by client: String) -> ReloadReport {
+    private func reject(_ error: any Error, _ references: References, by client: String) -> ReloadReport {
         var report = ReloadReport(.rejected, at: clock.now(), by: client)
         if let error = error as? ConfigurationError {
-            report.findings = error.findings.map {
+            report.findings = error.findings.map { references.hide(in: $0) }.map {
                 ReloadReport.Finding(file: $0.file, line: $0.line, setting: $0.setting, message: "\($0)")
             }
         } else {
-            report.findings = [ReloadReport.Finding(file: named.file, message: "\(error)")]
+            report.findings = [ReloadReport.Finding(file: named.file, message: references.hide(in: "\(error)"))]
         }
         for finding in report.findings {
             logger.error(

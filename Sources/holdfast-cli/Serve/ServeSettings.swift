@@ -110,7 +110,10 @@ struct ServeSettings: Sendable {
     func kept(against other: ServeSettings) -> [Kept] {
         var result: [Kept] = []
         func compare(_ setting: String, _ mine: String, _ theirs: String) {
-            if mine != theirs { result.append(Kept(setting: setting, kept: mine, wanted: theirs)) }
+            if mine != theirs {
+                let (kept, wanted) = (file.reference(in: setting), other.file.reference(in: setting))
+                result.append(Kept(setting: setting, kept: kept ?? mine, wanted: wanted ?? theirs))
+            }
         }
         compare("listen", listening, other.listening)
         compare("store.path", store, other.store)
@@ -122,7 +125,7 @@ struct ServeSettings: Sendable {
         compare("threads", threads.map { "\($0)" } ?? "unset", other.threads.map { "\($0)" } ?? "unset")
         let theirs = other.file.effective.settings
         for (mine, theirs) in zip(file.effective.settings, theirs)
-        where Self.isKept(mine.name) {
+        where Self.isKept(mine.name) && !file.hasSameValue(mine.name, as: other.file) {
             compare(mine.name, mine.value ?? "unset", theirs.value ?? "unset")
         }
         return result

@@ -55,7 +55,7 @@ function head(status) {
   return h("dl", { class: "facts" }, rows.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
 }
 
-const source = (row) => (row.line ? `line ${row.line}` : row.isDefault ? h("span", { class: "muted" }, "default") : h("span", { class: "muted" }, "command line"));
+const source = (row) => (row.line ? (row.file ? `${shown(row.file)}:${row.line}` : `line ${row.line}`) : row.isDefault ? h("span", { class: "muted" }, "default") : h("span", { class: "muted" }, "command line"));
 const text = (value) => (value === undefined || value === null ? h("span", { class: "muted" }, "not set") : h("code", {}, shown(String(value))));
 
 function settings(title, rows, empty, line) {
