@@ -368,7 +368,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HoldfastConfigurationTests",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", httpTypes]
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "TestSupport", httpTypes]
         ),
         .testTarget(
             name: "RedisTierTests",

@@ -33,7 +33,9 @@ extension CachePolicy {
     /// **A request with `Cookie`** in a shared cache is served without validation only from a
     /// response that is explicitly shareable (`public`, or `s-maxage` above 0), because the
     /// response may depend on the cookie and not every origin says so in `Vary`. This is stricter
-    /// than the RFC. A request with `Authorization` is served.
+    /// than the RFC. If an operator says that the cookie affects responses
+    /// (``PolicyOverrides/keptCookies``), `Vary` must also list `Cookie`. A request with
+    /// `Authorization` is served.
     ///
     /// **A response to a request with credentials** (``StoredResponseHead/sharingBasis``) is served
     /// without validation only while the directive that permits sharing is in effect. If a rule
@@ -63,9 +65,7 @@ extension CachePolicy {
         let fields = read(stored)
         let requested = RequestDirectives(request.headerFields)
         let freshness = freshness(of: stored, fields, at: now)
-        let isForOthers =
-            kind == .shared && requested.hasCookie && !fields.directives.allowsSharing
-            && fields.overrides?.ignoresCookie != true
+        let isForOthers = kind == .shared && requested.hasCookie && !isShared(stored, fields)
         let prohibition = prohibition(fields, stored) ?? (isForOthers ? .cookie : nil)
         let staleness = -freshness.clampedTimeToLive
         let extensions = extensions(of: stored, fields, staleness: staleness)
@@ -100,6 +100,15 @@ extension CachePolicy {
             ),
             liftedDirective: lifted?.rawValue
         )
+    }
+
+    /// Returns whether a shared cache may use a response for requests with cookies, without asking
+    /// the origin.
+    private func isShared(_ stored: StoredResponseHead, _ fields: StoredFields) -> Bool {
+        guard fields.directives.allowsSharing || fields.overrides?.ignoresCookie == true else { return false }
+        // The cookies that a rule keeps affect responses, even those that say 'public'.
+        guard fields.overrides?.keptCookies != nil else { return true }
+        return FieldNameList(.vary, in: stored.fields).names.contains(HTTPField.Name.cookie.canonicalName)
     }
 
     /// Returns whether the response's own fields forbid stale use, and which directive does. The

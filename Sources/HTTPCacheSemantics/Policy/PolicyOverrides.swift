@@ -83,7 +83,8 @@ public struct PolicyOverrides: Sendable, Hashable {
     /// The request then has no other cookies.
     ///
     /// A response to a request with a `Cookie` is not shared, even if it is `public`, unless its
-    /// `Vary` lists `Cookie`. Then it is shared among requests with the same cookies.
+    /// `Vary` lists `Cookie`. Then it is shared among requests with the same cookies. Likewise, a
+    /// shared cache validates any other response before it is used for such a request.
     public var keptCookies: CookieNames?
     /// The cookies that are left out of stored responses. A response to a request without
     /// credentials that sets only these cookies is stored as if it set none. RFC 9111 §7.3
