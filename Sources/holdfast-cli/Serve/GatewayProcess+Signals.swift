@@ -1,5 +1,6 @@
 import Holdfast
 import HoldfastControl
+import HoldfastFleet
 import HoldfastGateway
 import LibC
 import ServiceLifecycle
