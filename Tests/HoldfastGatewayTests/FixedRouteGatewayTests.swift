@@ -87,7 +87,8 @@ import Testing
                     for (scheme, status) in [("https", trusted.isEmpty ? 301 : 200), ("http", 301), ("ftp", 301)] {
                         let fields = [(name: "X-Forwarded-Proto", value: scheme)]
                         let request = EitherClient.Request(target: "/a", host: "shop.example", fields: fields)
-                        #expect(try await ask(kind, gateway, request).status == status, "\(scheme)")
+                        let answer = try await ask(kind, gateway, request)
+                        #expect(answer.status == status, "\(scheme)")
                         await gateway.waitForFills(upTo: 0)
                     }
                 }
@@ -199,7 +200,8 @@ import Testing
                 of: origin.url,
                 configure: { ($0.routes, $0.fixedRoutes) = (configuration.routes, configuration.fixedRoutes) }
             ) { gateway in
-                #expect(try await gateway.get("/old").text == "gone")
+                let response = try await gateway.get("/old")
+                #expect(response.text == "gone")
             }
             #expect(lines.map { $0.number("http.response.status_code") } == [410])
         }
