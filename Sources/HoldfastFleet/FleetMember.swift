@@ -160,6 +160,9 @@ package final class FleetMember: FleetMembership {
     /// Rereads the file with the server's password.
     package func rereadPassword() { password?.reload() }
 
+    /// Why the server's password could not be reread; `nil` if it could.
+    package var passwordProblem: String? { password?.problem }
+
     /// Ends the membership cleanly. Call this before closing the store.
     package func end() async { await sharing.end() }
 

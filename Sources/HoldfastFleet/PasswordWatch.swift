@@ -37,9 +37,9 @@ final class PasswordWatch: Sendable {
     func reload() {
         state.withLock { state in
             do {
-                guard let password = try read() else { return }
+                let read = try read()
                 state.problem = nil
-                guard password != state.password else { return }
+                guard let password = read, password != state.password else { return }
                 state.password = password
                 replace(password)
                 logger.notice("the fleet's password was reloaded")
@@ -55,6 +55,9 @@ final class PasswordWatch: Sendable {
             }
         }
     }
+
+    /// Why the password could not be read the last time; `nil` if it could.
+    var problem: String? { state.withLock { $0.problem } }
 
     /// Rereads the password until the task is canceled.
     func run() async {

@@ -260,6 +260,9 @@ public final class GatewayServer: Service {
         certificates.reload(selection)
     }
 
+    /// Why files of listeners could not be used when they were last read, a sentence each.
+    package var rejectedFiles: [String] { certificates.rejectedFiles }
+
     /// How a listener's clients connect.
     struct ClientKind: Sendable {
         /// Whether they connect through a Unix socket.

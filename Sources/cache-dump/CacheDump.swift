@@ -43,7 +43,7 @@ struct CacheDump: AsyncParsableCommand {
         } catch is StandardStream.Closed {
             return
         } catch {
-            exit(withError: error)
+            exitAfterRunning(error)
         }
     }
 }

@@ -110,9 +110,11 @@ private struct VerificationReport: Encodable {
         }
         let examined = "\(verification.examinedEntries) of \(verification.entries) entries examined"
         let bodies = "\(Formatting.size(verification.examinedBytes)) of bodies"
-        let structure =
-            verification.isFull && !verification.isStructureExamined
-            ? "; pages not checked, because a process has the store open" : ""
+        var structure = ""
+        if verification.isFull, !verification.isStructureExamined {
+            structure = "; pages not checked"
+            if verification.isStructureDeferred { structure += ", because a process has the store open" }
+        }
         let verdict =
             verification.isWhole
             ? "whole" : "damaged, \(verification.findingCount) finding\(verification.findingCount == 1 ? "" : "s")"

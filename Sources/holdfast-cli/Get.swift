@@ -203,10 +203,15 @@ extension HTTPFields {
     /// Parses fields from lines such as `Accept: text/plain`.
     init(lines: [String]) throws {
         self.init()
-        for line in lines {
-            guard let colon = line.firstIndex(of: ":"), let name = HTTPField.Name(String(line[..<colon])) else {
-                let shown = line.prefix { $0 != ":" }
-                throw ValidationError("'--header' must be 'Name: value'; it begins with '\(shown)'.")
+        // No message repeats a line, because it may contain a credential.
+        for (index, line) in lines.enumerated() {
+            guard let colon = line.firstIndex(of: ":") else {
+                throw ValidationError("'--header' number \(index + 1) has no colon. Write 'Name: value'.")
+            }
+            guard let name = HTTPField.Name(String(line[..<colon])) else {
+                throw ValidationError(
+                    "'--header' number \(index + 1) has no valid field name before its colon. Write 'Name: value'."
+                )
             }
             let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
             guard HTTPField.isValidValue(String(value)) else {

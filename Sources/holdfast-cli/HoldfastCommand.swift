@@ -38,7 +38,7 @@ struct HoldfastCommand: AsyncParsableCommand {
                 try command.run()
             }
         } catch {
-            exit(withError: error)
+            exitAfterRunning(error)
         }
     }
 }

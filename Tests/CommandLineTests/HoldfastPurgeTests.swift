@@ -289,7 +289,7 @@ struct HoldfastPurgeTests {
                 (["--host", "a.example:80"], 64, "'--host' number 1"),
                 (["--tag", "a", "--tag", ""], 64, "'--tag' number 2 has 0 bytes"),
                 (["--all", "--reason", "a\tb"], 64, "'--reason' has a control character"),
-                (["--prefix", "/v1"], 64, "/v1"), (["--tag", "a"], 1, "it contains no store yet"),
+                (["--prefix", "/v1"], 64, "/v1"), (["--tag", "a"], 1, "it does not exist"),
             ] {
                 let outcome = try await folder.purge(arguments)
                 #expect(outcome.status == status && outcome.error.contains(text), "\(arguments) \(outcome)")

@@ -6,7 +6,7 @@ import Testing
 @Suite("TLS of holdfast serve", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
 struct ListenerTLSTests {
     /// Makes `NAME.pem` and `NAME.key`.
-    private static func make(_ name: String, in folder: String, rsa: Bool = false) async throws {
+    static func make(_ name: String, in folder: String, rsa: Bool = false) async throws {
         let key = rsa ? ["rsa:2048"] : ["ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
         let outcome = try await Tool.run(
             URL(fileURLWithPath: "/usr/bin/openssl"),

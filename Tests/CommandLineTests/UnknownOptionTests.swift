@@ -33,7 +33,50 @@ struct UnknownOptionTests {
     func unknownOptionPrecedesOtherErrors(words: [String]) async throws {
         let outcome = try await Tool(words[0]).run(arguments: Array(words.dropFirst()))
         #expect(outcome.status == 64)
-        #expect(outcome.error.hasPrefix("Error: Unknown option '--orgin'\n"), "\(outcome.error)")
+        let advice = words[1] == "serve" ? ". Did you mean '--origin'?" : ""
+        #expect(outcome.error.hasPrefix("Error: Unknown option '--orgin'\(advice)\n"), "\(outcome.error)")
+    }
+
+    @Test(arguments: [
+        (["holdfast", "servee"], "Unknown command 'servee'. Did you mean 'serve'?"),
+        (["holdfast", "servee", "--orgin", "http://a.example"], "Unknown command 'servee'. Did you mean 'serve'?"),
+        (["holdfast", "fleet", "statsu"], "Unknown command 'statsu'. Did you mean 'status'?"),
+        (["holdfast", "wombat"], "Unknown command 'wombat'"),
+        (["cache-dump", "lst"], "Unknown command 'lst'. Did you mean 'list'?"),
+        (["cache-dump", "list", "s", "--kindd", "objects"], "Unknown option '--kindd'. Did you mean '--kind'?"),
+        (["cache-dump", "list", "s", "--wombat"], "Unknown option '--wombat'"),
+    ])
+    func similarNamesAreSuggested(words: [String], error: String) async throws {
+        let outcome = try await Tool(words[0]).run(arguments: Array(words.dropFirst()))
+        #expect(outcome.status == 64 && outcome.output.isEmpty)
+        #expect(outcome.error.hasPrefix("Error: \(error)\nUsage: "), "\(outcome.error)")
+    }
+
+    /// A field without its option, or without its colon, may be a credential.
+    @Test(arguments: ["get", "explain"])
+    func noErrorRepeatsAField(command: String) async throws {
+        let start = [command, "https://a.example/", "--store", "s"]
+        for (words, error) in [
+            (["Authorization: Bearer sekrit"], "Unexpected argument number 2. Put a request field in quotes"),
+            (["--header", "Authorization:", "Bearer", "sekrit"], "Unexpected arguments number 2, number 3. Put"),
+            (["--header", "Authorization Bearer sekrit"], "'--header' number 1 has no colon. Write 'Name: value'."),
+            (["--header", "A: b", "--header", "Bearer sekrit: x"], "'--header' number 2 has no valid field name"),
+        ] {
+            let outcome = try await Tool("holdfast").run(arguments: start + words)
+            #expect(outcome.status == 64 && outcome.error.hasPrefix("Error: \(error)"), "\(outcome.error)")
+            #expect(!outcome.error.contains("sekrit"), "\(outcome.error)")
+        }
+    }
+
+    @Test(arguments: [
+        (["cache-dump", "verify", "s", "extra"], "Unexpected argument 'extra'"),
+        (["cache-dump", "verify", "s", "Cookie: sekrit"], "Unexpected argument number 2"),
+        (["holdfast", "status", "--store", "s", "a", "b"], "Unexpected arguments 'a', 'b'"),
+    ])
+    func unexpectedArgumentsAreNamed(words: [String], error: String) async throws {
+        let outcome = try await Tool(words[0]).run(arguments: Array(words.dropFirst()))
+        #expect(outcome.status == 64 && !outcome.error.contains("sekrit"))
+        #expect(outcome.error.hasPrefix("Error: \(error)\nUsage: "), "\(outcome.error)")
     }
 
     /// Errors in known options and missing ones are still reported.

@@ -83,6 +83,9 @@ package struct ConfigurationStatus: Sendable, Hashable {
     package var reloads: [ReloadReport.Outcome: Int] = [:]
     /// Warnings about settings in force that disable a protection.
     package var warnings: [String] = []
+    /// Why files that the configuration names cannot be used now, a sentence each. Their previous
+    /// content stays in use.
+    package var rejectedFiles: [String] = []
 
     /// Creates a status.
     package init(file: String?, loadedAt: Timestamp, lastReload: ReloadReport? = nil) {
@@ -154,6 +157,9 @@ package struct ReloadReport: Sendable, Hashable {
     package var changed: [Change] = []
     /// The settings that change only after a restart.
     package var kept: [Change] = []
+    /// Why files that the configuration names cannot be used, a sentence each; see
+    /// ``ConfigurationStatus/rejectedFiles``.
+    package var rejectedFiles: [String] = []
 
     /// Creates a report without details.
     package init(_ outcome: Outcome, at instant: Timestamp, by client: String) {

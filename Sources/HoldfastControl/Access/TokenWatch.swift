@@ -61,6 +61,9 @@ package final class TokenWatch: Service {
         }
     }
 
+    /// Why the files could not be used when they were last read; `nil` if they could.
+    package var problem: String? { state.withLock { $0.problem } }
+
     /// Rereads the files until its task is canceled, or its service group shuts down.
     package func run() async {
         await cancelWhenGracefulShutdown {

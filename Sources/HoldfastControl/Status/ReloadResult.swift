@@ -16,6 +16,9 @@ package struct ReloadResult: Sendable, Hashable, Codable {
     /// The changed settings that take effect only after a restart: `from` is in effect, `to` is in
     /// the file.
     package var kept: [ReloadReport.Change]
+    /// Why files that the configuration names cannot be used, a sentence each. Their previous
+    /// content stays in use. `nil` if there are none.
+    package var rejectedFiles: [String]?
 
     /// The maximum number of errors in a result.
     static let findingLimit = 100
@@ -28,5 +31,6 @@ package struct ReloadResult: Sendable, Hashable, Codable {
         findings = Array(report.findings.prefix(Self.findingLimit))
         changed = report.changed
         kept = report.kept
+        rejectedFiles = report.rejectedFiles.isEmpty ? nil : Array(report.rejectedFiles.prefix(Self.findingLimit))
     }
 }

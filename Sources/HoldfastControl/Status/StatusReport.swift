@@ -76,6 +76,9 @@ package struct StatusReport: Sendable, Hashable, Codable {
         package var lastReload: Reload?
         /// Warnings about settings that weaken protection; `nil` if there are none.
         package var warnings: [String]?
+        /// Why files that the configuration names cannot be used now, a sentence each: the first
+        /// 100; `nil` if there are none.
+        package var rejectedFiles: [String]?
     }
 
     /// A summary for people: `Serving. https://a.example has been unreachable for 12 min.`
@@ -144,12 +147,14 @@ package struct StatusReport: Sendable, Hashable, Codable {
             file: settings.file,
             loadedAt: EndTime.text(settings.loadedAt),
             lastReload: settings.lastReload.map(Reload.init),
-            warnings: settings.warnings.isEmpty ? nil : settings.warnings
+            warnings: settings.warnings.isEmpty ? nil : settings.warnings,
+            rejectedFiles: settings.rejectedFiles.isEmpty
+                ? nil : Array(settings.rejectedFiles.prefix(ReloadResult.findingLimit))
         )
         self.fleet = fleet
         summary =
             Self.summary(phase, state, operations.stalenessState, away, outage, condition, settings.lastReload, at: now)
-            + (fleet.map(Self.sentence) ?? "")
+            + Self.sentence(rejected: settings.rejectedFiles.count) + (fleet.map(Self.sentence) ?? "")
     }
 
     private static func summary(
@@ -210,6 +215,11 @@ package struct StatusReport: Sendable, Hashable, Codable {
             count == 1 ? "1 stale response came from the store" : "\(number(count)) stale responses came from the store"
         let oldest = count > 0 ? "; the oldest response was \(duration(outage.oldestSeconds * 1000)) old" : ""
         return "\(served), \(refused)\(oldest)"
+    }
+
+    /// Returns text about files that cannot be used; empty if there are none.
+    private static func sentence(rejected files: Int) -> String {
+        files == 0 ? "" : files == 1 ? " 1 file cannot be used." : " \(files) files cannot be used."
     }
 
     /// Returns text about problems with sharing between nodes; empty if there are none.

@@ -104,12 +104,17 @@ public final class AccessLog: Sendable {
             case .end(let lost):
                 logger.notice("The access log is complete again", metadata: ["log.dropped": "\(lost)"])
             }
+        } tellProblem: { problem in
+            logger.error("Access log cannot be opened", metadata: ["log.error": "\(problem)"])
         }
         self.clock = clock
     }
 
     /// The number of lines that were dropped because they could not be written, or not soon enough.
     package var droppedCount: UInt64 { writer.droppedCount }
+
+    /// Why the destination cannot be opened, as a sentence; `nil` if it is open.
+    package var problem: String? { writer.openingProblem }
 
     /// The metric `holdfast_log_dropped_total`.
     public var metrics: any MetricsCollector { metrics(with: nil) }

@@ -31,17 +31,30 @@ final class LogWriter: Sendable {
     private let wanted: Mutex<AccessLog.Destination>
     /// Counts changes of ``wanted`` and requests to reopen it.
     private let openings = Atomic(1)
+    /// Why the destination could not be opened the last time.
+    private let problem = Mutex<String?>(nil)
     private let tell: @Sendable (LogLosses.Report, UInt64) -> Void
+    private let tellProblem: @Sendable (String) -> Void
 
-    /// - Parameter tell: called when lines start to be lost and when they no longer are, with the
-    ///   total number of dropped lines.
-    init(_ destination: AccessLog.Destination, tell: @escaping @Sendable (LogLosses.Report, UInt64) -> Void) {
+    /// - Parameters:
+    ///   - tell: called when lines start to be lost and when they no longer are, with the total
+    ///     number of dropped lines.
+    ///   - tellProblem: called when the destination cannot be opened, once for each reason.
+    init(
+        _ destination: AccessLog.Destination,
+        tell: @escaping @Sendable (LogLosses.Report, UInt64) -> Void,
+        tellProblem: @escaping @Sendable (String) -> Void = { _ in }
+    ) {
+        self.tellProblem = tellProblem
         wanted = Mutex(destination)
         output = Mutex(LogOutput())
         losses = Mutex(LogLosses())
         self.tell = tell
         thread.start()
     }
+
+    /// Why the destination cannot be opened, as a sentence; `nil` if it is open.
+    var openingProblem: String? { problem.withLock { $0 } }
 
     var droppedCount: UInt64 { dropped.load(ordering: .relaxed) }
 
@@ -105,7 +118,19 @@ final class LogWriter: Sendable {
         let opening = openings.load(ordering: .acquiring)
         guard output.opening != opening || !output.isOpen else { return nil }
         output.opening = opening
-        return output.open(wanted.withLock { $0 })
+        let destination = wanted.withLock { $0 }
+        let failure = output.open(destination)
+        note(failure.map { destination.problem($0) })
+        return failure
+    }
+
+    /// Every batch tries to open a destination that is not open, so the same problem is told once.
+    private func note(_ text: String?) {
+        let isNew = problem.withLock { known in
+            defer { known = text }
+            return known != text
+        }
+        if isNew, let text { tellProblem(text) }
     }
 
     private func perform(_ batch: Batch) {
@@ -138,6 +163,20 @@ final class LogWriter: Sendable {
         let count = droppedCount
         let report = losses.withLock { $0.note(dropped: count, failure: failure, at: .now()) }
         if report != .none { tell(report, count) }
+    }
+}
+
+extension AccessLog.Destination {
+    /// Says why a destination cannot be opened, and what to do.
+    fileprivate func problem(_ code: Int32) -> String {
+        guard case .file(let path) = self else { return LogLosses.reason(code) }
+        let advice: String
+        switch code {
+        case ENOENT, ENOTDIR: advice = "Create its folder; later lines are then written."
+        case EACCES, EPERM, EROFS: advice = "Allow this process to write it, or change 'log.to' and reload."
+        default: advice = "Correct this, or change 'log.to' and reload."
+        }
+        return "'\(path)' cannot be opened: \(String(cString: strerror(code))). \(advice)"
     }
 }
 

@@ -33,6 +33,12 @@ final class CertificateRegistry: MetricsCollector {
         }
     }
 
+    /// Why files could not be used when they were last read, a sentence each.
+    var rejectedFiles: [String] {
+        // Two listeners may use the same files.
+        Set(listeners.withLock { $0 }.flatMap(\.refusals).map(\.description)).sorted()
+    }
+
     // MARK: Metrics
 
     func families() -> [MetricFamily] {

@@ -17,9 +17,10 @@ final class ListenerTLS: Sendable {
     private static let readLimit = 16 << 10
 
     private struct Files {
-        /// For each certificate: the stamps of its files, and whether they were unusable.
-        var certificates: [(stamps: [CertificateFile.Stamp], isRejected: Bool)] = []
+        /// For each certificate: the stamps of its files, and why they were unusable.
+        var certificates: [(stamps: [CertificateFile.Stamp], refusal: CertificateRefusal?)] = []
         var roots: CertificateFile.Stamp?
+        var rootsRefusal: CertificateRefusal?
         var rootBytes: [UInt8] = []
     }
 
@@ -36,7 +37,7 @@ final class ListenerTLS: Sendable {
         var files = Files()
         var pairs: [CertificatePair] = []
         for certificate in settings.certificates {
-            files.certificates.append((certificate.stamps, false))
+            files.certificates.append((certificate.stamps, nil))
             pairs.append(try CertificatePair(certificate))
         }
         var roots: [NIOSSLCertificate] = []
@@ -127,7 +128,7 @@ final class ListenerTLS: Sendable {
                     reading.file = error.file
                     reading.refusal = error
                 }
-                files.certificates[index] = (stamps, reading.refusal != nil)
+                files.certificates[index] = (stamps, reading.refusal)
                 readings.append(reading)
             }
             if !readings.isEmpty { certificates.replace(with: CertificateTable(pairs)) }
@@ -158,14 +159,20 @@ final class ListenerTLS: Sendable {
         } catch {
             reading.refusal = error
         }
+        files.rootsRefusal = reading.refusal
         return [reading]
     }
 
     /// For each certificate: the time when it expires, and whether its files were valid when last
     /// read.
     var state: [(name: String, expiry: Int64, isCurrent: Bool)] {
-        let rejected = files.withLock { $0.certificates.map(\.isRejected) }
+        let rejected = files.withLock { $0.certificates.map { $0.refusal != nil } }
         return zip(certificates.value.pairs, rejected).map { ($0.name, $0.expiry, !$1) }
+    }
+
+    /// Why files could not be used when last read.
+    var refusals: [CertificateRefusal] {
+        files.withLock { files in files.certificates.compactMap(\.refusal) + [files.rootsRefusal].compactMap(\.self) }
     }
 }
 

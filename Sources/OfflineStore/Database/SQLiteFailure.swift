@@ -55,7 +55,7 @@ struct SQLiteFailure: Error, CustomStringConvertible {
     var isDamage: Bool { primaryCode == SQLITE_CORRUPT || primaryCode == SQLITE_NOTADB }
 
     /// Returns the store error for this failure.
-    func storeError(path: String) -> StoreError {
+    func storeError(path: String, whileOpening: Bool = false) -> StoreError {
         switch primaryCode {
         case SQLITE_CORRUPT, SQLITE_NOTADB:
             StoreError(
@@ -68,7 +68,7 @@ struct SQLiteFailure: Error, CustomStringConvertible {
             StoreError(
                 code: .full,
                 message:
-                    "The disk that holds '\(path)' is full. Free some space; the store then resumes automatically.",
+                    "The disk that holds '\(path)' is full. \(StoreError.fullDiskAdvice(whileOpening))",
                 cause: self
             )
         case SQLITE_CANTOPEN where SystemFailure.isOutOfDescriptors:
@@ -77,7 +77,7 @@ struct SQLiteFailure: Error, CustomStringConvertible {
             StoreError(
                 code: .unwritable,
                 message:
-                    "Cannot open or change '\(path)' (\(message)). Give this process write permission for its folder.",
+                    "Cannot open or change '\(path)' (\(message)). \(AccessAdvice(path: path, number: 0))",
                 cause: self
             )
         default:

@@ -33,7 +33,12 @@ extension StoreCore {
             report("the store's database was deleted or replaced while in use; creating a new one")
             renew(database, inNewFolder: false)
         case .folderIsGone:
-            report("the store's folder was deleted while in use; creating it again, empty")
+            report(
+                """
+                the store's folder was deleted while in use; creating it again, empty; \
+                if it held a control socket, commands need a restart of this process
+                """
+            )
             renew(database, inNewFolder: true)
         case .replaced:
             guard isNew else { return }

@@ -3,37 +3,45 @@ import StoreFiles
 
 extension StoreError {
     /// Wraps any underlying error as a store error; a store error is unchanged.
-    init(_ error: any Error, path: String) {
+    ///
+    /// - Parameter whileOpening: whether the store is not in use yet, so nothing resumes by itself.
+    init(_ error: any Error, path: String, whileOpening: Bool = false) {
         if let error = error as? StoreError {
             self = error
         } else if let failure = error as? SystemFailure {
-            self = failure.storeError
+            self = failure.storeError(whileOpening: whileOpening)
         } else if let inUse = error as? FolderLock.InUse {
             self = inUse.storeError
         } else if let failure = error as? SQLiteFailure {
-            self = failure.storeError(path: path)
+            self = failure.storeError(path: path, whileOpening: whileOpening)
         } else {
             self.init(code: .io, message: "An operation on '\(path)' failed: \(error). Try again.", cause: error)
         }
     }
 }
 
+extension StoreError {
+    static func fullDiskAdvice(_ whileOpening: Bool) -> String {
+        whileOpening
+            ? "Free some space, then start again." : "Free some space; the store then resumes automatically."
+    }
+}
+
 extension SystemFailure {
-    /// The store error for this failure.
-    var storeError: StoreError {
+    /// Returns the store error for this failure.
+    func storeError(whileOpening: Bool = false) -> StoreError {
         switch number {
         case EACCES, EPERM, EROFS:
             StoreError(
                 code: .unwritable,
-                message:
-                    "Cannot \(operation) '\(path)': \(reason). Give this process write permission there, or choose another folder.",
+                message: "Cannot \(operation) '\(path)': \(reason). \(AccessAdvice(path: path, number: number))",
                 cause: self
             )
         case ENOSPC, EDQUOT:
             StoreError(
                 code: .full,
                 message:
-                    "Cannot \(operation) '\(path)': the disk is full. Free some space; the store then resumes automatically.",
+                    "Cannot \(operation) '\(path)': the disk is full. \(StoreError.fullDiskAdvice(whileOpening))",
                 cause: self
             )
         case EMFILE, ENFILE: Self.outOfDescriptors(path, cause: self)
@@ -57,12 +65,46 @@ extension SystemFailure {
     }
 }
 
+/// The next step for a path that this process may not read or write.
+struct AccessAdvice: CustomStringConvertible {
+    var isFileSystemReadOnly: Bool
+    /// The user who owns the path; `nil` if unknown.
+    var owner: uid_t?
+    /// The user of this process.
+    var user: uid_t
+
+    init(isFileSystemReadOnly: Bool, owner: uid_t?, user: uid_t) {
+        (self.isFileSystemReadOnly, self.owner, self.user) = (isFileSystemReadOnly, owner, user)
+    }
+
+    /// - Parameter number: the system's error.
+    init(path: String, number: Int32) {
+        var place = path
+        // A folder that may not be entered hides its content, so its own owner counts.
+        var owner = (try? FileStatus(path: place))?.owner
+        while owner == nil, let slash = place.lastIndex(of: "/"), slash != place.startIndex {
+            place = String(place[..<slash])
+            owner = (try? FileStatus(path: place))?.owner
+        }
+        let isReadOnly = number == EROFS || FileSystemStatus(path: place)?.isReadOnly == true
+        self.init(isFileSystemReadOnly: isReadOnly, owner: owner, user: geteuid())
+    }
+
+    var description: String {
+        if isFileSystemReadOnly { return "Remount its file system writable, or choose another folder." }
+        if let owner, owner != user, user != 0 {
+            return "Run this as the user that owns it (uid \(owner)), or choose another folder."
+        }
+        return "Give this process access there, or choose another folder."
+    }
+}
+
 extension FolderLock.InUse {
     fileprivate var storeError: StoreError {
         StoreError(
             code: .inUse,
             message: "The store '\(folder)' is open for writing in \(holder). "
-                + "Only one process can write at a time. Stop that process, or open the store read-only."
+                + "Only one process can write at a time. Stop that process first."
         )
     }
 }

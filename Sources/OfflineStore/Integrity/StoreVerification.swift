@@ -75,6 +75,8 @@ package struct StoreVerification: Sendable {
     /// to the store. A quick examination never runs it on more than 64 MiB. Without it, all or some
     /// rows, indexes and chunks are examined in batches.
     package var isStructureExamined = false
+    /// Whether a process that writes to the store is the reason that all pages were not checked.
+    package var isStructureDeferred = false
     /// The number of entries in the table.
     package var entries = 0
     /// The number of entries whose head, key and row were examined.

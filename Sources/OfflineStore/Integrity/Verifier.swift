@@ -50,8 +50,16 @@ final class Verifier {
             StoreStatistics.SetAside(name: StoreFolder.databaseName($0), bytes: folder.size(ofDatabase: $0))
         }
         let path = folder.databasePath(number)
-        guard case .ours = try DatabaseHeader(path: path) else {
-            return find(.database, "'\(path)' is missing, or is no longer a database")
+        switch try DatabaseHeader(path: path) {
+        case .ours: break
+        case .missing: return find(.database, "'\(path)' is missing")
+        case .foreign: return find(.database, "'\(path)' belongs to another program")
+        case .unreadable:
+            return find(
+                .database,
+                "the header of '\(path)' is damaged, so nothing else was checked. "
+                    + "Run 'cache-dump recover STORE NEW' to copy what can be read"
+            )
         }
         // Before the database, because a writer records a number there first.
         let known = try SequenceSidecar.read(path: folder.sidecarPath)
@@ -78,13 +86,14 @@ final class Verifier {
 
     /// Returns the database that opening for writing would use.
     private func liveDatabase() throws -> Int? {
-        switch try StoreOpening.examine(folder) {
+        let content = try StoreOpening.examine(folder)
+        switch content {
         case .store(let number): return number
         case .unnamed(let databases):
             find(.current, "the file 'CURRENT' is missing; opening the store for writing creates it again")
             return try databases.last { try StoreOpening.isOurs(folder.databasePath($0)) }
         case .absent, .empty, .other:
-            throw StoreOpening.notAStore(folder, "it contains no store yet", isReadOnly: true)
+            throw StoreOpening.noStore(folder, content)
         }
     }
 
@@ -151,7 +160,10 @@ final class Verifier {
         let isWritten = FolderLock.isHeld(path: folder.lockPath)
         let check: String
         if isFull {
-            guard !isWritten || size <= structureLimit else { return }
+            guard !isWritten || size <= structureLimit else {
+                report.isStructureDeferred = true
+                return
+            }
             check = "PRAGMA integrity_check(100)"
         } else {
             guard size <= Self.quickCheckLimit else { return }

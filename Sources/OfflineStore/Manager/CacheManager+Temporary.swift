@@ -19,7 +19,7 @@ extension CacheManager: TemporaryStore {
             bytes = try file.read(count: Self.maximumSettingLength, at: 0)
         } catch let failure as SystemFailure {
             if failure.isMissing { return nil }
-            throw failure.storeError
+            throw failure.storeError()
         }
         do {
             return try JSONDecoder().decode(Temporary<Value>.self, from: Data(bytes))
@@ -41,7 +41,7 @@ extension CacheManager: TemporaryStore {
         do {
             try core.folder.replace(path, with: Array(try JSONEncoder().encode(temporary)))
         } catch let failure as SystemFailure {
-            throw failure.storeError
+            throw failure.storeError()
         }
     }
 
@@ -53,7 +53,7 @@ extension CacheManager: TemporaryStore {
         do {
             try core.folder.remove(path)
         } catch let failure as SystemFailure {
-            throw failure.storeError
+            throw failure.storeError()
         }
     }
 

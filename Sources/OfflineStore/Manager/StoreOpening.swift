@@ -129,14 +129,14 @@ package enum StoreOpening {
         try checkPath(path)
         let folder = StoreFolder(path: path)
         return try translatingErrors(folder) {
-            guard case .store(let number) = try examine(folder) else {
-                throw notAStore(folder, "it contains no store yet", isReadOnly: true)
-            }
+            let content = try examine(folder)
+            guard case .store(let number) = content else { throw noStore(folder, content) }
             guard try isOurs(folder.databasePath(number)) else {
                 throw StoreError(
                     code: .damaged,
                     message: "The database '\(folder.databasePath(number))' is damaged. "
-                        + "Open the store for writing once, for example with 'holdfast serve', to set it aside and start a new one."
+                        + "First copy what can be read with 'cache-dump recover STORE NEW'. Then open the store for writing, "
+                        + "for example with 'holdfast serve': it sets the database aside and starts a new one."
                 )
             }
             warn(of: fileSystem(folder.path), folder, logger)
@@ -255,6 +255,11 @@ package enum StoreOpening {
         if case .ours = try DatabaseHeader(path: path) { true } else { false }
     }
 
+    /// The error for reading a folder without a store.
+    static func noStore(_ folder: StoreFolder, _ content: StoreFolder.Content) -> StoreError {
+        notAStore(folder, content == .absent ? "it does not exist" : "it contains no store yet", isReadOnly: true)
+    }
+
     package static func notAStore(_ folder: StoreFolder, _ what: String, isReadOnly: Bool = false) -> StoreError {
         StoreError(
             code: .notAStore,
@@ -305,7 +310,7 @@ package enum StoreOpening {
         } catch let error as CancellationError {
             throw error
         } catch {
-            throw StoreError(error, path: folder.path)
+            throw StoreError(error, path: folder.path, whileOpening: true)
         }
     }
 }

@@ -11,7 +11,7 @@ final class OriginSecurity: Sendable {
         var revision: UInt32
         var files: Files
         var stamps: [CertificateFile.Stamp]
-        var isRejected = false
+        var refusal: CertificateRefusal?
     }
 
     /// The contents of the files.
@@ -106,7 +106,10 @@ final class OriginSecurity: Sendable {
     var expiry: Int64? { state.withLock { $0.files.pair?.expiry } }
 
     /// Whether the files were valid when last read.
-    var isCurrent: Bool { state.withLock { !$0.isRejected } }
+    var isCurrent: Bool { refusal == nil }
+
+    /// Why the files could not be used when last read; `nil` if they could.
+    var refusal: CertificateRefusal? { state.withLock { $0.refusal } }
 
     /// Reloads the files. Unusable files change nothing. If the contents are the same as before,
     /// connections stay in use.
@@ -129,13 +132,12 @@ final class OriginSecurity: Sendable {
                     state.files = files
                     state.revision = Self.nextRevision()
                 }
-                state.isRejected = false
                 reading.expiry = files.pair?.expiry
             } catch {
-                state.isRejected = true
                 reading.file = error.file
                 reading.refusal = error
             }
+            state.refusal = reading.refusal
             return reading
         }
     }

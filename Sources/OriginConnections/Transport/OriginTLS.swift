@@ -94,6 +94,11 @@ extension OriginTransport {
             reading.log(to: logger)
         }
     }
+
+    /// Why files of origins could not be used when they were last read, a sentence each.
+    package var rejectedFiles: [String] {
+        routesInUse.withLock { $0.origins }.securities.values.compactMap { $0.refusal?.description }.sorted()
+    }
 }
 
 extension OriginTLS {

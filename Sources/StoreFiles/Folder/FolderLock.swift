@@ -25,7 +25,7 @@ package final class FolderLock: Sendable {
     package init(path: String, folder: String) throws {
         self.folder = try FileHandle(path: folder, flags: O_RDONLY | O_DIRECTORY)
         handle = try FileHandle(path: path, flags: O_RDWR | O_CREAT | O_NOFOLLOW)
-        let inUse = InUse(folder: folder, holder: Self.holder(in: handle))
+        let inUse = InUse(folder: folder, holder: Self.process(in: handle)?.words ?? "another process")
         if flock(self.folder.descriptor, LOCK_EX | LOCK_NB) != 0 {
             // Some file systems (NFS) cannot lock folders. Then the file's lock is the only one.
             if errno == EWOULDBLOCK { throw inUse }
@@ -61,22 +61,24 @@ package final class FolderLock: Sendable {
 
     /// Returns whether a process has the folder open for writing, according to the lock file. Takes
     /// no lock.
-    package static func isHeld(path: String) -> Bool {
+    package static func isHeld(path: String) -> Bool { holder(path: path) != nil }
+
+    /// Returns the process that has the folder open for writing, in words, according to the lock
+    /// file. Takes no lock.
+    package static func holder(path: String) -> String? {
         guard let handle = try? FileHandle(path: path, flags: O_RDONLY | O_NOFOLLOW),
-            let bytes = try? handle.read(count: 32, at: 0),
-            let word = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace).first,
-            let pid = pid_t(word), pid > 0
-        else { return false }
-        return kill(pid, 0) == 0 || errno == EPERM
+            let process = process(in: handle), kill(process.pid, 0) == 0 || errno == EPERM
+        else { return nil }
+        return process.words
     }
 
-    private static func holder(in handle: FileHandle) -> String {
-        guard let bytes = try? handle.read(count: 256, at: 0), !bytes.isEmpty else { return "another process" }
+    private static func process(in handle: FileHandle) -> (pid: pid_t, words: String)? {
+        guard let bytes = try? handle.read(count: 256, at: 0) else { return nil }
         let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
-        guard let first = words.first, let pid = Int32(first), pid > 0 else { return "another process" }
-        if pid == getpid() { return "this process (pid \(pid))" }
+        guard let first = words.first, let pid = pid_t(first), pid > 0 else { return nil }
+        if pid == getpid() { return (pid, "this process (pid \(pid))") }
         let name = words.dropFirst().joined(separator: " ")
-        return name.isEmpty ? "the process with pid \(pid)" : "'\(name)' (pid \(pid))"
+        return (pid, name.isEmpty ? "the process with pid \(pid)" : "'\(name)' (pid \(pid))")
     }
 
     private static var processName: String {

@@ -106,7 +106,7 @@ struct Explain: AsyncParsableCommand {
     var format = Format.text
 
     func validate() throws {
-        for target in try targets() { _ = try request(to: target) }
+        for target in try targets() { _ = try head(to: target) }
         guard store != nil || file != nil else {
             throw ValidationError("Name a store with '--store', or a file with '--config'.")
         }
@@ -221,17 +221,20 @@ struct Explain: AsyncParsableCommand {
     }
 
     private func request(to target: TargetURI) throws -> CacheRequest {
+        CacheRequest(head: try head(to: target), body: try body(), principal: principal)
+    }
+
+    private func head(to target: TargetURI) throws -> HTTPRequest {
         guard let method = HTTPRequest.Method(method) else {
             throw ValidationError("'--method' must be a token such as GET, not '\(method)'.")
         }
-        let head = HTTPRequest(
+        return HTTPRequest(
             method: method,
             scheme: target.scheme,
             authority: target.authority,
             path: target.requestTarget,
             headerFields: try HTTPFields(lines: headers)
         )
-        return CacheRequest(head: head, body: try body(), principal: principal)
     }
 }
 
@@ -239,9 +242,8 @@ extension Explain {
     private func body() throws -> RequestBody? {
         guard let content else { return nil }
         guard let bytes = FileManager.default.contents(atPath: content) else {
-            throw ValidationError(
-                "The file '\(content)' of '--content' cannot be read. Check its path and permissions."
-            )
+            let reason = access(content, R_OK) == 0 ? "It is not a file" : String(cString: strerror(errno))
+            throw CommandFailure("The file '\(content)' of '--content' cannot be read: \(reason).")
         }
         return .buffer(ByteBuffer(bytes: bytes))
     }

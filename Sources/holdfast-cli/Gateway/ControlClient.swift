@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import CommandLineSupport
 import Foundation
 import HoldfastControl
+import LocalSockets
 import NIOCore
 import NIOHTTP1
 
@@ -24,6 +25,23 @@ struct ControlClient: Sendable {
         base = "http+unix://" + (name.addingPercentEncoding(withAllowedCharacters: allowed) ?? name)
         token = nil
         self.timeLimit = timeLimit
+    }
+
+    /// Creates a client of the gateway that listens on a socket. Every command connects this way,
+    /// except an audit, which reports nodes that it cannot reach.
+    ///
+    /// - Returns: `nil` if no process listens there.
+    /// - Throws: `CommandFailure` if this user may not connect.
+    init?(reaching socket: ControlSocket) throws {
+        switch socket.reach {
+        case .live: self.init(socket: socket)
+        case .denied:
+            throw CommandFailure(
+                "This user may not connect to the control socket '\(socket.path)'. "
+                    + "Run the command as the gateway's user or as a member of its group."
+            )
+        case .nobody: return nil
+        }
     }
 
     /// - Parameters:
@@ -101,12 +119,4 @@ struct ControlClient: Sendable {
 
     /// Returns the URL of a path, in the HTTP client's form.
     func url(_ target: String) -> String { base + target }
-
-    /// Returns the failure for a user who may not connect.
-    static func denied(_ socket: ControlSocket) -> CommandFailure {
-        CommandFailure(
-            "This user may not connect to the control socket '\(socket.path)'. "
-                + "Run the command as the gateway's user or as a member of its group."
-        )
-    }
 }

@@ -6,6 +6,7 @@ import HoldfastConfiguration
 import HoldfastControl
 import HoldfastGateway
 import LocalSockets
+import StoreFiles
 
 /// The options with which a command finds a gateway or its store, and its output format.
 struct GatewayLocation: ParsableArguments {
@@ -42,6 +43,9 @@ struct GatewayLocation: ParsableArguments {
         if let origin {
             do { _ = try GatewayOrigin(origin) } catch { throw ValidationError("'--origin': \(error)") }
         }
+        if let socket, socket.contains("://") {
+            throw ValidationError("'--socket' is the path of a Unix socket, not a URL.")
+        }
     }
 
     /// A store, and the settings from the file that names it.
@@ -55,7 +59,7 @@ struct GatewayLocation: ParsableArguments {
 
     /// Returns the store that the options select.
     ///
-    /// - Throws: `CommandFailure` if there is none; the findings in a file.
+    /// - Throws: `ValidationError` if none is set; `CommandFailure`; the findings in a file.
     func namedStore(
         _ environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws -> NamedStore {
@@ -68,7 +72,7 @@ struct GatewayLocation: ParsableArguments {
         if let origin = ServeVariable.origin.value(in: environment) {
             return try Self.store(ofOrigin: origin, environment)
         }
-        throw CommandFailure(
+        throw ValidationError(
             "No store is set. Use '--store', '--config' or '--origin', or a gateway's '--socket'."
         )
     }
@@ -93,15 +97,34 @@ struct GatewayLocation: ParsableArguments {
     ///
     /// - Throws: `CommandFailure` if no gateway is listening.
     func gateway() throws -> ControlClient {
-        let socket = try socket.map { ControlSocket(path: $0) } ?? .inStore(namedStore().folder)
-        switch socket.reach {
-        case .live: return ControlClient(socket: socket)
-        case .denied: throw ControlClient.denied(socket)
-        case .nobody:
-            throw CommandFailure(
-                "No gateway listens on the control socket '\(socket.path)'. Start one with 'holdfast serve', without '--no-control'."
-            )
+        if let socket {
+            let socket = ControlSocket(path: socket)
+            guard let client = try ControlClient(reaching: socket) else {
+                throw CommandFailure(
+                    "No gateway listens on the control socket '\(socket.path)'. Start one with 'holdfast serve', without '--no-control'."
+                )
+            }
+            return client
         }
+        let folder = try namedStore().folder
+        let socket = ControlSocket.inStore(folder)
+        guard let client = try ControlClient(reaching: socket) else {
+            throw CommandFailure(Self.unreachable(socket, store: folder))
+        }
+        return client
+    }
+
+    /// Says why nothing listens on the socket of a store.
+    private static func unreachable(_ socket: ControlSocket, store: String) -> String {
+        let folder = StoreFolder(path: store)
+        if let holder = FolderLock.holder(path: folder.lockPath) {
+            return "The store '\(store)' is open in \(holder), which has no control socket at '\(socket.path)'. "
+                + "If that is a gateway, restart it, without '--no-control'."
+        }
+        let isMissing = (try? folder.content()) == .absent
+        return isMissing
+            ? "The store '\(store)' does not exist. Check the path, or start a gateway with 'holdfast serve'."
+            : "No gateway listens on the control socket '\(socket.path)'. Start one with 'holdfast serve', without '--no-control'."
     }
 
     /// Writes a result as one JSON object or as text.

@@ -18,8 +18,8 @@ struct PinChange {
             reason: selectors.reason
         )
         let result: PinResult
-        if let socket = location.socket {
-            result = try await ControlClient(socket: ControlSocket(path: socket)).send(.POST, "/v1/pins", change)
+        if location.socket != nil {
+            result = try await location.gateway().send(.POST, "/v1/pins", change)
         } else {
             let store = try location.namedStore()
             result = try await PurgedStore(folder: store.folder, configuration: store.settings ?? PurgedStore.unknown)

@@ -10,13 +10,13 @@ struct Reload: AsyncParsableCommand {
         abstract: "Makes a running gateway reload its configuration file.",
         discussion: """
             Does the same as SIGHUP, and prints the result: which settings changed, and which need a restart. An invalid file is rejected as a whole; its errors \
-            go to standard error, with line numbers. No connection is closed. A mode set with 'holdfast mode' stays until its end.
+            go to standard error, with line numbers. Certificates, keys, tokens and other files that the configuration names are reread too; those that cannot be used are listed. No connection is closed. A mode set with 'holdfast mode' stays until its end.
 
             \(GatewayLocation.help)
 
-            JSON: one object, with the keys outcome, at, by, findings, changed and kept.
+            JSON: one object, with the keys outcome, at, by, findings, changed, kept and rejectedFiles.
 
-            The exit status is 0 if the file is in force, 1 if it was rejected or no gateway can be reached, 64 if the command line is invalid.
+            The exit status is 0 if the file is in force, 1 if it or a file that it names was rejected, or no gateway can be reached, 64 if the command line is invalid.
 
             Examples:
               holdfast check --config holdfast.yaml && holdfast reload --config holdfast.yaml
@@ -30,11 +30,18 @@ struct Reload: AsyncParsableCommand {
         let gateway = try location.gateway()
         let result: ReloadResult = try await gateway.send(.POST, "/v1/reload", [String: String]())
         try location.write(result, Self.text)
+        if result.rejectedFiles != nil { throw ExitCode.failure }
     }
 
     /// Returns human-readable lines.
     static func text(_ result: ReloadResult) -> String {
-        var lines = [result.changed.isEmpty ? "Reloaded. Nothing changed." : "Reloaded."]
+        let rejected = result.rejectedFiles ?? []
+        var lines = [
+            !rejected.isEmpty
+                ? "Reloaded, except for files that cannot be used. Their previous content stays in use."
+                : result.changed.isEmpty ? "Reloaded. Nothing changed." : "Reloaded."
+        ]
+        lines += rejected.map { "  rejected: \($0)" }
         lines += result.changed.map { "  \($0.setting): \($0.from ?? "unset") -> \($0.to ?? "unset")" }
         lines += result.kept.map {
             "  \($0.setting) is still \($0.from ?? "unset"); '\($0.to ?? "unset")' needs a restart"

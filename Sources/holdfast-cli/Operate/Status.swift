@@ -67,6 +67,7 @@ struct Status: AsyncParsableCommand {
         if let reload = report.configuration.lastReload {
             lines.append("  last reload    \(reload.outcome.rawValue) at \(reload.at) by \(reload.by)")
         }
+        lines += (report.configuration.rejectedFiles ?? []).map { "  rejected file  \($0)" }
         lines += (report.configuration.warnings ?? []).map { "  warning        \($0)" }
         lines.append("  version        \(report.version), up since \(report.startedAt)")
         return lines.joined(separator: "\n")

@@ -126,9 +126,7 @@ struct Purge: AsyncParsableCommand {
     }
 
     private func perform(_ purge: PurgeRequest) async throws -> PurgeResult {
-        if let socket = location.socket {
-            return try await ControlClient(socket: ControlSocket(path: socket)).purge(purge)
-        }
+        if location.socket != nil { return try await location.gateway().purge(purge) }
         let store = try location.namedStore()
         // A running gateway resolves clients' URLs by its own routes.
         let purge = purge.resolved { store.routes?.originURL(of: $0) }

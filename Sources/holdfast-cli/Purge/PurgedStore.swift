@@ -65,11 +65,7 @@ struct PurgedStore: Sendable {
             } catch let problem as ControlProblem {
                 throw CommandFailure(PurgeWords.text(problem))
             }
-            switch socket.reach {
-            case .live: return try await through(ControlClient(socket: socket))
-            case .denied: throw ControlClient.denied(socket)
-            case .nobody: break
-            }
+            if let client = try ControlClient(reaching: socket) { return try await through(client) }
             guard waited < Self.startLimit else {
                 throw CommandFailure(
                     "\(inUse) That process has no control socket at '\(socket.path)': "

@@ -1,6 +1,5 @@
 import Holdfast
 import HoldfastControl
-import HoldfastFleet
 import HoldfastGateway
 import LibC
 import ServiceLifecycle
@@ -52,11 +51,6 @@ extension GatewayProcess {
 
     private func reload() async {
         supervision.manager.notify(.reloading)
-        accessLog.reopen()
-        server.reloadCertificates()
-        transport.reloadCertificates()
-        for watch in tokens { watch.reload() }
-        member?.rereadPassword()
         _ = await configuration.reload(by: "SIGHUP")
         supervision.manager.notify(.ready)
     }

@@ -61,6 +61,11 @@ struct GatewayStart: Sendable {
             let tokens = try GatewayProcess.readTokens(settings, store: store.folder, logger)
             let metricsToken = try GatewayProcess.readMetricsToken(settings, logger)
             process.tokens = [tokens, metricsToken].compactMap(\.self)
+            for watch in process.tokens {
+                process.configuration.files.add(
+                    .init(reread: { watch.reload() }, problems: { watch.problem.map { [$0] } ?? [] })
+                )
+            }
             process.control = try await GatewayProcess.makeControl(
                 settings,
                 named,
@@ -112,6 +117,14 @@ struct GatewayStart: Sendable {
             accessLog: accessLog
         )
         let configuration = ReloadableConfiguration(settings, named, parts, logger: logger)
+        if let member {
+            configuration.files.add(
+                .init(
+                    reread: { member.rereadPassword() },
+                    problems: { member.passwordProblem.map { [$0] } ?? [] }
+                )
+            )
+        }
         let operations = EngineOperations(
             engine: engine,
             store: store,

@@ -17,8 +17,8 @@ actor ReloadableConfiguration: ConfigurationOperations {
     private let clock: any WallClock
     private let logger: Logger
     private nonisolated let current: Mutex<InForce>
-    /// Why field values could not be reread, if they could not.
-    private var valueProblem: String?
+    /// The other files, which a reload rereads too.
+    nonisolated let files: RereadFiles
 
     /// The parts of the gateway that are reconfigured.
     struct Parts: Sendable {
@@ -34,6 +34,8 @@ actor ReloadableConfiguration: ConfigurationOperations {
         var effective: EffectiveConfiguration
         var settings: ServeSettings
         var status: ConfigurationStatus
+        /// Why field values could not be reread, if they could not.
+        var valueProblem: String?
     }
 
     init(
@@ -48,12 +50,23 @@ actor ReloadableConfiguration: ConfigurationOperations {
         self.parts = parts
         self.clock = clock
         self.logger = logger
+        files = RereadFiles(Self.sources(parts))
         var status = ConfigurationStatus(file: named.file, loadedAt: clock.now())
         status.warnings = settings.file.warnings
         current = Mutex(
             InForce(effective: settings.effective(named, start: settings), settings: settings, status: status)
         )
         Self.log(settings.file.warnings, logger)
+    }
+
+    /// The files of the parts that every gateway has.
+    private static func sources(_ parts: Parts) -> [RereadFiles.Source] {
+        let (server, transport, accessLog) = (parts.server, parts.transport, parts.accessLog)
+        return [
+            .init(reread: { accessLog.reopen() }, problems: { accessLog.problem.map { [$0] } ?? [] }),
+            .init(reread: { server.reloadCertificates() }, problems: { server.rejectedFiles }),
+            .init(reread: { transport.reloadCertificates() }, problems: { transport.rejectedFiles }),
+        ]
     }
 
     private static func log(_ warnings: [String], _ logger: Logger) {
@@ -63,7 +76,12 @@ actor ReloadableConfiguration: ConfigurationOperations {
     }
 
     nonisolated var configuration: any Encodable & Sendable { current.withLock { $0.effective } }
-    nonisolated var configurationStatus: ConfigurationStatus { current.withLock { $0.status } }
+    nonisolated var configurationStatus: ConfigurationStatus {
+        let current = current.withLock { $0 }
+        var status = current.status
+        status.rejectedFiles = files.problems + [current.valueProblem].compactMap(\.self)
+        return status
+    }
     /// How long the listeners stay open after the first SIGTERM.
     nonisolated var drainDelay: Duration { current.withLock { $0.settings.drainDelay(start: start) } }
     nonisolated var routedOrigins: [String] { current.withLock { $0.settings.origins } }
@@ -90,9 +108,10 @@ actor ReloadableConfiguration: ConfigurationOperations {
 
     nonisolated var routeModes: [RouteMode] { current.withLock { $0.settings.routeModes } }
 
-    /// Reloads the configuration file. An invalid file is rejected as a whole, and its errors are
-    /// logged.
+    /// Reloads the configuration file, and rereads the other files that it names. An invalid file
+    /// is rejected as a whole, and its errors are logged.
     func reload(by client: String) -> ReloadReport {
+        files.reread()
         guard named.file != nil else {
             logger.notice("No configuration file to reload; nothing changed")
             return finish(ReloadReport(.noFile, at: clock.now(), by: client))
@@ -128,6 +147,7 @@ actor ReloadableConfiguration: ConfigurationOperations {
         current.withLock { current in
             current.effective = effective
             current.settings = read
+            current.valueProblem = nil
             current.status.loadedAt = report.at
             current.status.warnings = read.file.warnings
         }
@@ -137,10 +157,10 @@ actor ReloadableConfiguration: ConfigurationOperations {
     /// Rereads the files of field values, such as credentials for origins, and uses new values for
     /// the next requests. A file that cannot be used changes nothing, and is logged once.
     func rereadValues() {
-        let settings = current.withLock { $0.settings }
+        let (settings, known) = current.withLock { ($0.settings, $0.valueProblem) }
         do {
             let file = try settings.file.rereadingValues()
-            valueProblem = nil
+            current.withLock { $0.valueProblem = nil }
             guard let file else { return }
             let new = settings.withValues(of: file)
             parts.engine.reconfigure(options: file.options, rules: new.rules)
@@ -148,10 +168,10 @@ actor ReloadableConfiguration: ConfigurationOperations {
             logger.notice("Values of fields reloaded")
         } catch {
             let problem = "\(error)"
-            if problem != valueProblem {
+            if problem != known {
                 logger.error("Values of fields rejected; nothing changed", metadata: ["error": "\(problem)"])
             }
-            valueProblem = problem
+            current.withLock { $0.valueProblem = problem }
         }
     }
 
@@ -163,15 +183,16 @@ actor ReloadableConfiguration: ConfigurationOperations {
         parts.modes.configure(read.mode)
         parts.server.reconfigure(read.gateway)
         parts.accessLog.configure(read.accessLog)
-        logger.notice(
-            "Configuration reloaded",
-            metadata: [
-                "configuration.file": "\(named.file ?? "")",
-                "configuration.routes": "\(read.gateway.routes.routes.count)",
-                "configuration.rules": "\(read.file.rules.rules.count)", "configuration.mode": "\(read.mode)",
-                "control.client": "\(client)",
-            ]
-        )
+        var metadata: Logger.Metadata = [
+            "configuration.file": "\(named.file ?? "")",
+            "configuration.routes": "\(read.gateway.routes.routes.count)",
+            "configuration.rules": "\(read.file.rules.rules.count)", "configuration.mode": "\(read.mode)",
+            "control.client": "\(client)",
+        ]
+        let rejected = files.problems
+        if rejected.isEmpty { return logger.notice("Configuration reloaded", metadata: metadata) }
+        metadata["configuration.rejected_files"] = "\(rejected.joined(separator: "; "))"
+        logger.warning("Configuration reloaded, except for files that cannot be used", metadata: metadata)
     }
 
     private func reject(_ error: any Error, _ references: References, by client: String) -> ReloadReport {
@@ -193,7 +214,9 @@ actor ReloadableConfiguration: ConfigurationOperations {
     }
 
     private nonisolated func finish(_ report: ReloadReport) -> ReloadReport {
-        current.withLock { current in
+        var report = report
+        report.rejectedFiles = configurationStatus.rejectedFiles
+        current.withLock { [report] current in
             current.status.lastReload = report
             current.status.reloads[report.outcome, default: 0] += 1
         }

@@ -1,0 +1,82 @@
+import ArgumentParser
+import Foundation
+
+/// A command line as typed: its command, and the words after the command's name.
+struct TypedCommand {
+    private(set) var command: any ParsableCommand.Type
+    /// The commands as typed, from the outermost to the innermost.
+    private(set) var path: [String]
+    private(set) var rest: ArraySlice<String>
+    private let root: any ParsableCommand.Type
+
+    /// - Parameter arguments: the arguments without the program's name.
+    init(_ arguments: [String], of root: any ParsableCommand.Type) {
+        self.root = root
+        command = root
+        path = [root._commandName]
+        rest = arguments[...]
+        while let word = rest.first,
+            let next = command.configuration.subcommands.first(where: { $0._commandName == word })
+        {
+            command = next
+            path.append(word)
+            rest = rest.dropFirst()
+        }
+    }
+
+    /// Returns an error message, worded like the parser's own errors.
+    func message(_ error: String) -> String {
+        """
+        Error: \(error)
+        Usage: \(root.usageString(for: command))
+          See '\(path.joined(separator: " ")) --help' for more information.
+        """
+    }
+
+    /// The parameters of the command, from the description that the parser gives to tools.
+    var parameters: Parameters {
+        let own = try? JSONDecoder().decode(Parameters.self, from: Data(command._dumpHelp().utf8))
+        return own ?? Parameters(command: Parameters.Command())
+    }
+
+    /// The arguments and options of a command.
+    struct Parameters: Decodable {
+        struct Command: Decodable { var arguments: [Argument]? }
+        struct Argument: Decodable {
+            var kind: String
+            var names: [Name]?
+        }
+        struct Name: Decodable { var name: String }
+
+        private enum CodingKeys: CodingKey { case command }
+
+        private var command: Command
+
+        fileprivate init(command: Command) { self.command = command }
+
+        private var arguments: [Argument] { command.arguments ?? [] }
+
+        /// The number of arguments that are not options. A repeatable one counts once; such a
+        /// command has no unexpected argument.
+        var positionals: Int { arguments.count { $0.kind == "positional" } }
+
+        /// The names of the options, without dashes.
+        var names: [String] { arguments.flatMap { $0.names ?? [] }.map(\.name) + ["help", "h"] }
+
+        /// Returns whether the command has an option. Short options may be combined, as in `-ab`.
+        func contain(_ option: Substring) -> Bool {
+            let names = names
+            let word = option.drop { $0 == "-" }
+            if names.contains(String(word)) { return true }
+            return !option.hasPrefix("--") && word.allSatisfy { names.contains(String($0)) }
+        }
+
+        /// Returns whether the word after an option is its value.
+        func takesValue(_ option: Substring) -> Bool {
+            let word = option.drop { $0 == "-" }
+            return arguments.contains { argument in
+                argument.kind == "option" && argument.names?.contains { $0.name == word } == true
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import SampleOrigin
+import Testing
+
+/// Commands that an operator gets wrong, or that meet a gateway or a store in a bad state.
+@Suite("Mistakes of operators", .timeLimit(.minutes(20))) struct OperatorMistakeTests {
+    private static let noStore = ["HOLDFAST_STORE": "", "HOLDFAST_CONFIG": "", "HOLDFAST_ORIGIN": ""]
+
+    @Test(arguments: [["status"], ["reload"], ["purge", "--all"], ["pin", "--all"], ["try", "http://a.example/"]])
+    func missingStoreIsAnErrorOfTheCommandLine(arguments: [String]) async throws {
+        let outcome = try await Tool("holdfast").run(arguments: arguments, environment: Self.noStore)
+        #expect(outcome.status == 64 && outcome.output.isEmpty)
+        #expect(outcome.error.hasPrefix("Error: No store is set. Use '--store'"), "\(outcome.error)")
+        #expect(outcome.error.contains("\nUsage: holdfast \(arguments[0]) "), "\(outcome.error)")
+    }
+
+    @Test func socketIsAPath() async throws {
+        let outcome = try await Tool("holdfast").run("status", "--socket", "http://127.0.0.1:28300")
+        #expect(outcome.status == 64 && outcome.error.contains("'--socket' is the path of a Unix socket, not a URL."))
+    }
+
+    @Test func unreadableContentIsNamedWithItsCause() async throws {
+        try await SampleStore.withClosed { store in
+            for (path, cause) in [(store + "/no", "No such file or directory"), (store, "It is not a file")] {
+                let outcome = try await Tool("holdfast")
+                    .run("explain", SampleStore.feed, "--store", store, "--content", path)
+                #expect(outcome.status == 1, "\(outcome)")
+                #expect(outcome.error.contains("The file '\(path)' of '--content' cannot be read: \(cause)."))
+            }
+        }
+    }
+
+    @Test func damagedHeaderIsNamed() async throws {
+        try await SampleStore.withClosed { store in
+            let database = store + "/0001.sqlite"
+            let file = try #require(FileHandle(forWritingAtPath: database))
+            try file.write(contentsOf: Data(repeating: 0x2E, count: 100))
+            try file.close()
+            let outcome = try await Tool.cacheDump.run("verify", store, "--full")
+            #expect(outcome.status == 1, "\(outcome)")
+            let words = "the header of '\(database)' is damaged, so nothing else was checked. Run 'cache-dump recover"
+            #expect(outcome.text.contains(words), "\(outcome.text)")
+            #expect(outcome.text.contains("; pages not checked)"), "\(outcome.text)")
+            let copy = try await Tool.cacheDump.run("recover", store, store + ".new")
+            #expect(copy.text.contains("6 responses and 2 objects"), "\(copy)")
+        }
+    }
+
+    /// Root may do everything, so the commands run as another user.
+    @Test(
+        .enabled(if: getuid() == 0 && FileManager.default.isExecutableFile(atPath: "/usr/bin/setpriv"), "needs root"),
+        arguments: [
+            (["purge", "--all", "--socket"], true), (["pin", "--all", "--socket"], true),
+            (["unpin", "--all", "--socket"], true), (["status", "--socket"], true), (["list"], false),
+        ]
+    )
+    func otherUserIsToldWhichUserMay(arguments: [String], usesSocket: Bool) async throws {
+        try await PurgedGateway.withOrigin { gateway, _ in
+            let tool = try Tool(usesSocket ? "holdfast" : "cache-dump").url.path
+            let user = ["--reuid=65534", "--regid=65534", "--clear-groups"]
+            let probe = try await Tool.run(URL(fileURLWithPath: "/usr/bin/setpriv"), user + [tool, "--help"])
+            // Another user may not reach the build folder.
+            guard probe.status == 0 else { return }
+            let place = usesSocket ? gateway.folder.socket : gateway.folder.store
+            let outcome = try await Tool.run(
+                URL(fileURLWithPath: "/usr/bin/setpriv"),
+                user + [tool] + arguments + [place]
+            )
+            let words =
+                usesSocket
+                ? "This user may not connect to the control socket '\(place)'."
+                : "Run this as the user that owns it (uid 0)"
+            #expect(outcome.status == 1 && outcome.error.contains(words), "\(outcome)")
+        }
+    }
+
+    @Test func gatewayWithoutItsSocketIsNamed() async throws {
+        try await PurgedGateway.withOrigin { gateway, _ in
+            try FileManager.default.removeItem(atPath: gateway.folder.socket)
+            let outcome = try await gateway.run(["status"])
+            #expect(outcome.status == 1, "\(outcome)")
+            #expect(outcome.error.contains("is open in 'holdfast' (pid "), "\(outcome.error)")
+            #expect(outcome.error.contains("restart it"), "\(outcome.error)")
+        }
+    }
+
+    @Test func accessLogThatCannotBeOpenedIsNamed() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                let logs = folder.path + "/logs"
+                try FileManager.default.createDirectory(atPath: logs, withIntermediateDirectories: false)
+                try folder.write(origin, "log: {access: all, to: logs/access.log}")
+                try await PurgedGateway.with(folder) { gateway in
+                    try FileManager.default.removeItem(atPath: logs)
+                    gateway.server.signal(SIGUSR1)
+                    let line = await gateway.server.log.line(containing: "Access log cannot be opened")
+                    let words = "'\(logs)/access.log' cannot be opened: No such file or directory. Create its folder"
+                    #expect(line.contains(words), "\(line)")
+                    let status = try await gateway.run(["status"])
+                    #expect(status.lines.contains { $0.contains("  rejected file  \(words)") }, "\(status)")
+                    try FileManager.default.createDirectory(atPath: logs, withIntermediateDirectories: false)
+                    _ = try await gateway.get("/a")
+                    while try await gateway.run(["status"]).text.contains("rejected file") {
+                        try Task.checkCancellation()
+                    }
+                    #expect(FileManager.default.fileExists(atPath: logs + "/access.log"))
+                }
+            }
+        }
+    }
+}
