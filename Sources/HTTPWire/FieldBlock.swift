@@ -10,7 +10,8 @@ package struct FieldBlock {
     private(set) var fields = HTTPFields()
     private var rest: Int
     private var restCount: Int
-    private let tooLarge: MessageRefusal
+    private let tooLong: MessageRefusal
+    private let tooMany: MessageRefusal
     private var cutter = LineCutter()
 
     /// Whether no bytes of the block have been read.
@@ -22,7 +23,8 @@ package struct FieldBlock {
     init(limit: Int, count: Int, tooLarge: MessageRefusal) {
         self.rest = limit
         self.restCount = count
-        self.tooLarge = tooLarge
+        tooLong = MessageRefusal(tooLarge.reason, status: tooLarge.status, .bytes(limit))
+        tooMany = MessageRefusal(tooLarge.reason, status: tooLarge.status, .lines(count))
     }
 
     /// Reads more lines. Returns whether it reached the empty line that ends the block.
@@ -45,10 +47,10 @@ package struct FieldBlock {
         if fields.isEmpty, bytes.first != .carriageReturn { fields.reserveCapacity(8) }
         while true {
             let rests = bytes.part(length..<bytes.count)
-            guard let count = try cutter.next(in: rests, limit: max(rest, 1), tooLong: tooLarge) else { return false }
+            guard let count = try cutter.next(in: rests, limit: max(rest, 1), tooLong: tooLong) else { return false }
             length += count + 2
             if count == 0 { return true }
-            guard restCount > 0 else { throw tooLarge }
+            guard restCount > 0 else { throw tooMany }
             restCount -= 1
             rest = max(rest - count - 2, 0)
             fields.append(try Self.field(rests.part(0..<count)))

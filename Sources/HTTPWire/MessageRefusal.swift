@@ -30,17 +30,34 @@ package struct MessageRefusal: RequestRefusal, Hashable {
         case truncated = "truncated"
         case tooManyInterimResponses = "too-many-interim-responses"
         case switchedProtocols = "switched-protocols"
+        /// The first byte is that of a TLS handshake, on a listener without TLS.
+        case tls
+    }
+
+    /// More about a fault that has several forms.
+    package enum Detail: Hashable, Sendable {
+        case missingHost
+        case repeatedHost
+        /// `Host` and `:authority` differ.
+        case contradictoryHost
+        /// The message has more bytes than this limit.
+        case bytes(Int)
+        /// The message has more lines than this limit.
+        case lines(Int)
     }
 
     /// The fault.
     package var reason: Reason
     /// The status of the response to the client that sent the message.
     package var status: Int
+    /// `nil` if nothing more is known.
+    package var detail: Detail?
 
     package var code: String { reason.rawValue }
 
-    package init(_ reason: Reason, status: Int = 400) {
+    package init(_ reason: Reason, status: Int = 400, _ detail: Detail? = nil) {
         self.reason = reason
         self.status = status
+        self.detail = detail
     }
 }

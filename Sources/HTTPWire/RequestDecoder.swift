@@ -107,7 +107,10 @@ package struct RequestDecoder {
         while true {
             switch state {
             case .startLine(var cutter, let isAfterEmptyLine):
-                let tooLong = MessageRefusal(.startLineTooLong, status: 414)
+                // A TLS client would wait for an answer and never end the line. No method begins
+                // like this. RFC 8446 §5.1
+                if pending.getInteger(at: pending.readerIndex, as: UInt8.self) == 22 { throw MessageRefusal(.tls) }
+                let tooLong = MessageRefusal(.startLineTooLong, status: 414, .bytes(limits.startLine))
                 let line = try cutter.next(in: &pending, limit: limits.startLine, tooLong: tooLong)
                 state = .startLine(cutter, isAfterEmptyLine: isAfterEmptyLine)
                 guard let line else { return nil }

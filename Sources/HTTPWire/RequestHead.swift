@@ -24,11 +24,12 @@ extension RequestHead {
         var authority: RequestedHost?
         var hasHost = false
         for index in fields.indices where fields[index].name.canonicalName == "host" {
-            guard !hasHost, let value = Self.authority(fields[index]) else { throw MessageRefusal(.host) }
+            guard !hasHost else { throw MessageRefusal(.host, .repeatedHost) }
+            guard let value = Self.authority(fields[index]) else { throw MessageRefusal(.host) }
             authority = value
             hasHost = true
         }
-        guard hasHost || line.receivedProtocol == .http10 else { throw MessageRefusal(.host) }
+        guard hasHost || line.receivedProtocol == .http10 else { throw MessageRefusal(.host, .missingHost) }
         let target: String
         switch line.target {
         case .origin(let text): target = text

@@ -4,4 +4,8 @@ package protocol RequestRefusal: Error {
     var code: String { get }
     /// The status of the response to the client.
     var status: Int { get }
+    /// A sentence for the client that names the fault and, if there is one, the limit.
+    var words: String { get }
+    /// Whether a limit was exceeded, and the message may otherwise be valid.
+    var isOfLimit: Bool { get }
 }

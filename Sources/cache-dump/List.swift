@@ -1,4 +1,5 @@
 import ArgumentParser
+import CommandLineSupport
 import HTTPCache
 import HTTPCacheOperations
 import HTTPCacheSemantics
@@ -42,7 +43,10 @@ struct List: AsyncParsableCommand {
     @Flag(help: "List only entries that are no longer fresh.")
     var expired = false
 
-    @Option(help: ArgumentHelp("List at most this many entries.", valueName: "count"))
+    @Option(
+        help: ArgumentHelp("List at most this many entries.", valueName: "count"),
+        transform: { try WholeNumber.read($0) }
+    )
     var limit: Int?
 
     func validate() throws {

@@ -15,8 +15,10 @@ struct Lookup {
     func entries(number: Int64?) async throws -> [StoreEntry] {
         let found = try await candidates()
         guard !found.isEmpty else {
+            let isShort = !key.contains("://") && key.utf8.count < Self.shortestID
             throw CommandFailure(
                 "Nothing is stored under '\(shownKey)' in '\(store.folder)'. 'cache-dump list' shows all entries."
+                    + (isShort ? " An ID needs at least \(Self.shortestID) digits." : "")
             )
         }
         guard let number else { return found }

@@ -30,7 +30,10 @@ struct Show: AsyncParsableCommand {
     @Argument(help: "URL, key of an object, or ID.")
     var key: String
 
-    @Option(help: ArgumentHelp("Show only the entry with this number.", valueName: "number"))
+    @Option(
+        help: ArgumentHelp("Show only the entry with this number.", valueName: "number"),
+        transform: { try WholeNumber.read($0) }
+    )
     var entry: Int64?
 
     @Flag(help: "Write only the body: all of it, as stored.")

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandLineSupport
 import Holdfast
+import HoldfastGateway
 import NIOCore
 
 /// `holdfast get URL --store STORE`, `holdfast get URL --config FILE`
@@ -154,6 +155,14 @@ struct Get: AsyncParsableCommand {
         )
     }
 
+    /// Returns why no connection could be used, after a space; empty if that is unknown.
+    private static func cause(of error: any Error, _ head: HTTPRequest) -> String {
+        guard let cause = ((error as? ExchangeError)?.cause as? TransportError)?.cause,
+            let failure = ConnectionFailure(cause)
+        else { return "" }
+        return " " + failure.fault(of: "\(head.scheme ?? "")://\(head.authority ?? "")", cause)
+    }
+
     private func deliver(_ head: HTTPRequest, through client: CachingClient) async throws {
         var delivered: StoredResponse.ID?
         var hasDelivered = false
@@ -179,7 +188,7 @@ struct Get: AsyncParsableCommand {
             } catch let error as ExchangeError where hasDelivered {
                 StandardStream.error.line("\(error)")
             } catch {
-                throw CommandFailure("\(error)")
+                throw CommandFailure("\(error)\(Self.cause(of: error, head))")
             }
         }
         if !hasDelivered { throw CommandFailure("No body was delivered.") }

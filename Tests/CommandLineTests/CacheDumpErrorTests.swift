@@ -82,6 +82,7 @@ struct CacheDumpErrorTests {
                 #expect(outcome.status == 1)
                 #expect(outcome.text == "")
                 #expect(outcome.error.contains("'\(key)'"), "\(outcome.error)")
+                #expect(outcome.error.contains("needs at least 4 digits") == (key == "x"), "\(outcome.error)")
             }
         }
     }

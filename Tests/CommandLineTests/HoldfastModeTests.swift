@@ -125,7 +125,11 @@ struct HoldfastModeTests {
                 #expect(outcome.status == 64 && outcome.error.contains(text), "\(outcome)")
             }
             let noEnd = try await gateway.run(["mode", "offline"])
-            #expect(noEnd.status == 1 && noEnd.error.contains("needs an end"), "\(noEnd)")
+            #expect(
+                noEnd.status == 1 && noEnd.error.contains("needs an end")
+                    && noEnd.error.contains("Set '--until' (2026-11-25T14:00:00Z) or '--for' (2h)"),
+                "\(noEnd)"
+            )
             #expect(try await gateway.curl("/v1/mode").json["mode"] as? String == "automatic")
         }
     }

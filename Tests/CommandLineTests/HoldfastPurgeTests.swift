@@ -132,11 +132,15 @@ struct HoldfastPurgeTests {
             let prefix = try await gateway.post(#"{"select": {"prefixes": ["http://a.test/news/"]}}"#)
             // The response that the command expired is kept for outages.
             #expect(prefix.status == 200 && prefix.matched["responses"] as? Int == 2, "\(prefix.text)")
-            for pattern in [url + "/.*", "http://a.test/news/*", "http://a.test/**"] {
+            for (pattern, prefix) in [
+                (url + "/.*", url + "/"), ("http://a.test/news/*", "http://a.test/news/"),
+                ("http://a.test/**", "http://a.test/"),
+            ] {
                 let refused = try await gateway.post(#"{"select": {"urls": ["\#(pattern)"]}}"#)
                 #expect(refused.status == 400 && refused.text.contains("is a pattern"), "\(refused.text)")
+                #expect(refused.text.contains("use 'select.prefixes: \(prefix)'"), "\(refused.text)")
                 let command = try await gateway.purge([pattern])
-                #expect(command.status == 64 && command.error.contains("is a pattern"), "\(command)")
+                #expect(command.status == 64 && command.error.contains("use '--prefix \(prefix)'."), "\(command)")
             }
         }
     }

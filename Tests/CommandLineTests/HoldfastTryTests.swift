@@ -20,7 +20,7 @@ struct HoldfastTryTests {
         }
     }
 
-    @Test(arguments: [("no-store", "'Cache-Control: no-store'"), ("private", "shared cache")])
+    @Test(arguments: [("no-store", "'ignore.directives' can override"), ("private", "shared cache")])
     func reasonNotToStoreIsNamed(_ directive: String, _ words: String) async throws {
         try await PurgedGateway.withOrigin { gateway, origin in
             origin.behaveNormally()
@@ -93,6 +93,8 @@ struct HoldfastTryTests {
                             outcome.status == 1 && first.hasPrefix("No route: " + detail),
                             "\(outcome)"
                         )
+                        #expect(outcome.lines.contains("  route  only.test/v1"), "\(outcome)")
+                        #expect(!outcome.text.contains("  next "), "\(outcome)")
                     }
                     #expect(origin.requestCount(path: "/x") == 0)
                     let json = try await gateway.run(["try", "http://a.test/v1/x", "--format", "json"])
@@ -114,6 +116,54 @@ struct HoldfastTryTests {
             #expect(outcome.lines.contains { $0.hasPrefix("  origin \(origin.baseURL): refused: ") }, "\(outcome)")
             let origins = try await gateway.run(["origins"])
             #expect(origins.lines.contains { $0.hasPrefix("        refused: ") }, "\(origins)")
+        }
+    }
+
+    /// Mutant: every unreachable origin is listed.
+    @Test func onlyTheOriginOfTheRouteIsNamed() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            let text = """
+                version: 1
+                listen: 127.0.0.1:0
+                store: {path: s}
+                routes: [{host: one.test, origin: "http://127.0.0.1:1"}, {host: two.test, origin: "http://127.0.0.1:2"}]
+                """
+            try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
+            try await PurgedGateway.with(folder) { gateway in
+                _ = try await gateway.get("/x", host: "one.test")
+                let outcome = try await gateway.run(["try", "http://two.test/x"])
+                let origins = outcome.lines.filter { $0.hasPrefix("  origin ") }
+                #expect(origins.count == 1 && origins[0].contains("http://127.0.0.1:2: refused"), "\(outcome)")
+            }
+        }
+    }
+
+    @Test func clientsWithTLSAreNotTested() async throws {
+        try await PurgedGateway.withOrigin { gateway, _ in
+            let outcome = try await gateway.run(["try", "https://a.test/x"])
+            #expect(outcome.lines.contains { $0.hasPrefix("  note   sent without TLS, to '") }, "\(outcome)")
+        }
+    }
+
+    @Test func gatewayWithTLSAloneIsNamed() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                try await ListenerTLSTests.make("main", in: folder.path)
+                let text = """
+                    version: 1
+                    listen:
+                      - address: 127.0.0.1:0
+                        tls: {certificates: [{name: main, chain: main.pem, key: main.key}]}
+                    store: {path: s}
+                    routes: [{origin: "\(origin.baseURL)"}]
+                    """
+                try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
+                try await PurgedGateway.with(folder) { gateway in
+                    let outcome = try await gateway.run(["try", "https://a.test/x"])
+                    #expect(outcome.error.contains("The gateway listens only with TLS"), "\(outcome)")
+                    #expect(!outcome.error.contains("did not respond"), "\(outcome)")
+                }
+            }
         }
     }
 

@@ -85,6 +85,9 @@ struct UnknownOptionTests {
         (["holdfast", "get", "a", "--store"], "Missing value for '--store <store>'"),
         (["holdfast", "get", "--", "--unknown"], "'--unknown'"), (["cache-dump", "list"], "Missing expected argument"),
         (["cache-dump", "list", "s", "--limit", "0"], "'--limit' must be 1 or more"),
+        (["cache-dump", "list", "s", "--limit", "ten"], "'--limit <count>': It must be a whole number."),
+        (["cache-dump", "show", "s", "k", "--entry", "1.5"], "'--entry <number>': It must be a whole number."),
+        (["holdfast", "purge", "--all", "--refresh-at-most", "x"], "It must be a whole number."),
     ])
     func otherErrorsAreStillReported(words: [String], error: String) async throws {
         let outcome = try await Tool(words[0]).run(arguments: Array(words.dropFirst()))

@@ -17,7 +17,10 @@ extension StorageRefusal {
     package var words: String {
         switch self {
         case .responseNoStore:
-            "The response has 'Cache-Control: no-store'. The rule setting 'stale.ignore' can override that."
+            """
+            The response has 'Cache-Control: no-store'. The rule setting 'ignore.directives' can override that; 'stale.ignore' \
+            stores the response only for times when the origin is unreachable.
+            """
         case .requestNoStore: "The request has 'Cache-Control: no-store'."
         case .privateResponse: "The response has 'Cache-Control: private', and the gateway is a shared cache."
         case .authorization: "The request has credentials, and the response does not allow sharing."

@@ -198,8 +198,8 @@ package struct PurgeRequest: Sendable, Hashable, Encodable {
         guard let prefix = PurgePattern.prefix(of: text) else { return }
         throw ControlProblem(
             .invalidRequest,
-            "'select.\(name)[\(index)]' is a pattern, and a purge takes URLs and prefixes. For all URLs that begin with "
-                + "'\(Redaction.uriText(prefix, limit: 200))', write that prefix, without a star.",
+            "'select.\(name)[\(index)]' is a pattern, and a purge takes URLs and prefixes. For all URLs that begin like it, "
+                + "use 'select.prefixes: \(Redaction.uriText(prefix, limit: 200))'.",
             field: "select.\(name)[\(index)]",
             value: Redaction.uriText(text, limit: 200)
         )

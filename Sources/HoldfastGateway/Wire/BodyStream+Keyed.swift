@@ -10,7 +10,7 @@ extension BodyStream {
     /// - Throws: ``ContentTooLarge`` if its stated length exceeds the limit.
     func limited(to limit: Int64) throws -> BodyStream {
         if let length {
-            guard length.isWithin(limit) else { throw ContentTooLarge() }
+            guard length.isWithin(limit) else { throw ContentTooLarge(limit: limit) }
             return self
         }
         return BodyStream(trailed: LimitedContent(self, to: limit))
@@ -44,7 +44,7 @@ private final class LimitedContent: TrailedContent {
         return {
             let chunk = try await rest.next()
             count += Int64(chunk?.readableBytes ?? 0)
-            guard count <= limit else { throw ContentTooLarge() }
+            guard count <= limit else { throw ContentTooLarge(limit: limit) }
             return chunk
         }
     }
@@ -54,6 +54,11 @@ private final class LimitedContent: TrailedContent {
 
 /// The error for request content that is longer than this gateway forwards. RFC 9110 §15.5.14
 struct ContentTooLarge: RequestRefusal {
-    let code = "content-too-large"
+    static let code = "content-too-large"
+
+    let limit: Int64
     let status = 413
+    let isOfLimit = true
+    var code: String { Self.code }
+    var words: String { "The content has more than \(limit) bytes, the limit of 'limits.request-body'. Send less." }
 }

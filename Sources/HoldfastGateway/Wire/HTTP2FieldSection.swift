@@ -63,9 +63,13 @@ struct HTTP2FieldSection {
     var decodedCount: Int { lineLength + blockLength }
 
     private var refusal: MessageRefusal? {
-        if lineLength > limits.startLine { return MessageRefusal(.startLineTooLong, status: 414) }
-        let isLarge = blockLength > limits.fieldBlock || count > limits.fieldCount
-        return isLarge ? MessageRefusal(.fieldsTooLarge, status: 431) : nil
+        if lineLength > limits.startLine {
+            return MessageRefusal(.startLineTooLong, status: 414, .bytes(limits.startLine))
+        }
+        if blockLength > limits.fieldBlock {
+            return MessageRefusal(.fieldsTooLarge, status: 431, .bytes(limits.fieldBlock))
+        }
+        return count > limits.fieldCount ? MessageRefusal(.fieldsTooLarge, status: 431, .lines(limits.fieldCount)) : nil
     }
 
     /// Returns the request's head, validated like a head in HTTP/1.
@@ -158,7 +162,7 @@ private struct Parts {
     private mutating func take(_ field: HTTPField) throws(MessageRefusal) {
         switch field.name.canonicalName {
         case "host":
-            guard host == nil else { throw MessageRefusal(.host) }
+            guard host == nil else { throw MessageRefusal(.host, .repeatedHost) }
             host = try Self.authority(field)
         case "cookie":
             // A client may split 'Cookie' into several fields. Origins get one field. RFC 9113
@@ -185,7 +189,8 @@ private struct Parts {
     func head(endsStream: Bool) throws(MessageRefusal) -> RequestHead {
         guard let method else { throw MessageRefusal(.method) }
         // A different 'Host' would lead programs behind this one to another resource.
-        guard let authority = authority ?? host, host ?? authority == authority else { throw MessageRefusal(.host) }
+        guard let authority = authority ?? host else { throw MessageRefusal(.host, .missingHost) }
+        guard host ?? authority == authority else { throw MessageRefusal(.host, .contradictoryHost) }
         let line = try target.withUnsafeReadableBytes { target throws(MessageRefusal) in
             try RequestLine(method, target: target, .http2, isExtended: protocolName != nil)
         }

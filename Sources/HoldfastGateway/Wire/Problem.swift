@@ -108,9 +108,8 @@ extension Problem {
     /// Creates the problem for an invalid or oversized request.
     init(_ refusal: any RequestRefusal) {
         code = refusal.code
-        title = "The request is malformed or not supported"
+        title = refusal.isOfLimit ? "The request exceeds a limit" : "The request is malformed or not supported"
         status = refusal.status
-        detail =
-            "The request was rejected: \(refusal.code.split(separator: "-").joined(separator: " "))."
+        detail = refusal.words
     }
 }

@@ -48,7 +48,7 @@ extension Problem {
     static let codes: [String] = {
         let exchange = ExchangeError.Code.all.map(\.description)
         let message = MessageRefusal.Reason.allCases.map(\.rawValue)
-        return Set(Own.allCases.map(\.rawValue) + exchange + message + [ContentTooLarge().code]).sorted()
+        return Set(Own.allCases.map(\.rawValue) + exchange + message + [ContentTooLarge.code]).sorted()
     }()
 
     static let otherCode = "other"

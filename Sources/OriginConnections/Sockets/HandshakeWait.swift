@@ -14,8 +14,9 @@ final class HandshakeWait: ChannelInboundHandler {
     private var result: Result<Void, any Error>?
     private var promise: EventLoopPromise<Void>?
     private let tls: NIOSSLClientHandler
+    private let identity: OriginIdentity
 
-    init(_ tls: NIOSSLClientHandler) { self.tls = tls }
+    init(_ tls: NIOSSLClientHandler, _ identity: OriginIdentity) { (self.tls, self.identity) = (tls, identity) }
 
     /// Returns a future that completes with the handshake. Call this on the channel's event loop.
     func completion(on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
@@ -47,10 +48,15 @@ final class HandshakeWait: ChannelInboundHandler {
         context.fireErrorCaught(error)
     }
 
-    /// Returns the error with the dates of a rejected certificate. NIOSSL reports only that the
-    /// certificate was rejected, and the certificate is gone once the connection is closed.
+    /// Returns the error with the dates or the names of a rejected certificate. NIOSSL reports only
+    /// that the certificate was rejected, and the certificate is gone once the connection is
+    /// closed.
     private func cause(of error: any Error) -> any Error {
-        guard TLSErrorNumber(error) == .certificateRejected, let certificate = tls.peerCertificate else { return error }
+        guard let certificate = tls.peerCertificate else { return error }
+        if let error = error as? NIOSSLExtraError, error == .failedToValidateHostname {
+            return identity.mismatch(certificate)
+        }
+        guard TLSErrorNumber(error) == .certificateRejected else { return error }
         return UntrustedCertificate(
             notBefore: Int64(clamping: certificate.notValidBefore),
             notAfter: Int64(clamping: certificate.notValidAfter),

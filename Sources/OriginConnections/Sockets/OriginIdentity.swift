@@ -16,8 +16,16 @@ struct OriginIdentity: Sendable {
     /// The error if the certificate does not contain the origin's name or address.
     struct Mismatch: Error, CustomStringConvertible {
         let expected: String
+        /// The certificate's names, as far as they are known and can be shown.
+        var found: [String] = []
 
-        var description: String { "The certificate is not for '\(expected)'." }
+        var description: String { "The certificate is for \(words)." }
+
+        /// The names, after "is for".
+        var words: String {
+            let names = found.prefix(5).map { "'\($0)'" }.joined(separator: ", ")
+            return (names.isEmpty ? "other names" : names) + ", not for '\(expected)'"
+        }
     }
 
     /// A name in lowercase, or an IP address.
@@ -43,9 +51,19 @@ struct OriginIdentity: Sendable {
         return try ._makeSSLClientHandler(context: context, serverHostname: name) { certificate, channel in
             channel.eventLoop.makeCompletedFuture {
                 guard matches(certificate._subjectAlternativeNames().lazy.map { ($0.nameType, Array($0.contents)) })
-                else { throw Mismatch(expected: host) }
+                else { throw mismatch(certificate) }
             }
         }
+    }
+
+    /// The error for a certificate without this identity.
+    func mismatch(_ certificate: NIOSSLCertificate) -> Mismatch {
+        let names = certificate._subjectAlternativeNames().lazy
+            .filter { $0.nameType == .dnsName }
+            .map { String(decoding: Array($0.contents), as: UTF8.self) }
+            // The server chose the text.
+            .filter { $0.wholeMatch(of: /[A-Za-z0-9.*_-]{1,253}/) != nil }
+        return Mismatch(expected: host, found: Array(names.prefix(5)))
     }
 
     /// Whether one of the names is this identity. Other types of names do not count.

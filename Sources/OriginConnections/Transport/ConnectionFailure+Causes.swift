@@ -1,5 +1,5 @@
 import GatewayRouting
-import HTTPCache
+package import HTTPCache
 import LibC
 import NIOCore
 import NIOPosix
@@ -7,7 +7,7 @@ import NIOSSL
 
 extension ConnectionFailure {
     /// Returns the cause that an error shows; `nil` if it shows none.
-    init?(_ error: any Error) {
+    package init?(_ error: any Error) {
         switch error {
         case let error as NIOConnectionError:
             // A name may have several addresses. The attempt that got furthest says most.
@@ -50,7 +50,10 @@ extension ConnectionFailure {
 
     /// bad_certificate, unsupported, revoked, expired, unknown, unknown_ca, access_denied and
     /// certificate_required
-    private static let certificateAlerts: Set<UInt32> = [42, 43, 44, 45, 46, 48, 49, 116]
+    private static let certificateAlerts: Set<UInt32> = [42, 43, 44, 45, 46, 48, 49, certificateRequired]
+
+    /// The server wants a certificate, and the gateway sent none.
+    private static let certificateRequired: UInt32 = 116
 
     /// How far an attempt to connect to an address got.
     private var progress: Int {
@@ -66,35 +69,50 @@ extension ConnectionFailure {
     /// Returns a sentence that states the failure, and one that states the next step. Settings are
     /// those of an origin in the configuration file.
     func message(_ endpoint: OriginEndpoint, _ cause: any Error) -> String {
+        "\(fault(of: "\(endpoint)", cause)) \(advice)"
+    }
+
+    /// Returns a sentence that states the failure.
+    ///
+    /// - Parameter server: the server's URL.
+    package func fault(of server: String, _ cause: any Error) -> String {
         switch self {
-        case .noRoute: "There is no route to '\(endpoint)'. Check this machine's network and the address."
-        case .blocked:
-            "This machine does not allow connections to '\(endpoint)'. Check its firewall and security policy."
-        case .connectTimeout:
-            "'\(endpoint)' did not accept a connection in time. Check whether a firewall drops packets, or raise "
-                + "'timeouts.connect'."
-        case .refused: "'\(endpoint)' refused the connection. Check whether it is running and listens on this port."
-        case .reset: "'\(endpoint)' reset the connection. Check what listens on this port, and firewalls on the way."
-        case .handshakeTimeout:
-            "'\(endpoint)' did not complete the TLS handshake in time. Check whether this port uses TLS, or raise "
-                + "'timeouts.connect'."
-        case .notTLS: "'\(endpoint)' does not use TLS on this port. Use the port with TLS, or an 'http://' URL."
-        case .handshakeRefused:
-            "'\(endpoint)' ended the TLS handshake\(Self.alert(cause)). Check which names and TLS versions it accepts; "
-                + "'server-name' sets the name."
-        case .clientCertificate:
-            "'\(endpoint)' did not accept the gateway's client certificate\(Self.alert(cause)). Set 'certificate' and "
-                + "'key' to files that it accepts."
-        case .unknownAuthority:
-            "The certificate of '\(endpoint)' is not signed by a trusted authority. Set 'ca' to a file with the "
-                + "authority's certificate, and check whether the server sends its intermediate certificates."
+        case .noRoute: "There is no route to '\(server)'."
+        case .blocked: "This machine does not allow connections to '\(server)'."
+        case .connectTimeout: "'\(server)' did not accept a connection in time."
+        case .refused: "'\(server)' refused the connection."
+        case .reset: "'\(server)' reset the connection."
+        case .handshakeTimeout: "'\(server)' did not complete the TLS handshake in time."
+        case .notTLS: "'\(server)' does not use TLS on this port."
+        case .handshakeRefused: "'\(server)' ended the TLS handshake\(Self.alert(cause))."
+        case .clientCertificate where TLSErrorNumber(cause)?.alert == Self.certificateRequired:
+            "'\(server)' requires a client certificate, and none is set."
+        case .clientCertificate: "'\(server)' did not accept the gateway's client certificate\(Self.alert(cause))."
+        case .unknownAuthority: "The certificate of '\(server)' is not signed by a trusted authority."
         case .wrongName:
-            "The certificate of '\(endpoint)' is for another name. Use a name of the certificate in the URL or in "
-                + "'server-name'."
-        case .certificateExpired:
-            "The certificate of '\(endpoint)' has expired. Renew it on the server, and check this machine's clock."
-        case .certificateNotYetValid:
-            "The certificate of '\(endpoint)' is not valid yet. Check the clocks of this machine and of the server."
+            "The certificate of '\(server)' is for " + ((cause as? OriginIdentity.Mismatch)?.words ?? "another name")
+                + "."
+        case .certificateExpired: "The certificate of '\(server)' has expired."
+        case .certificateNotYetValid: "The certificate of '\(server)' is not valid yet."
+        }
+    }
+
+    private var advice: String {
+        switch self {
+        case .noRoute: "Check this machine's network and the address."
+        case .blocked: "Check its firewall and security policy."
+        case .connectTimeout: "Check whether a firewall drops packets, or raise 'timeouts.connect'."
+        case .refused: "Check whether it is running and listens on this port."
+        case .reset: "Check what listens on this port, and firewalls on the way."
+        case .handshakeTimeout: "Check whether this port uses TLS, or raise 'timeouts.connect'."
+        case .notTLS: "Use the port with TLS, or an 'http://' URL."
+        case .handshakeRefused: "Check which names and TLS versions it accepts; 'server-name' sets the name."
+        case .clientCertificate: "Set 'certificate' and 'key' to files that it accepts."
+        case .unknownAuthority:
+            "Set 'ca' to a file with the authority's certificate, and check whether the server sends its intermediate certificates."
+        case .wrongName: "Use a name of the certificate in the URL or in 'server-name'."
+        case .certificateExpired: "Renew it on the server, and check this machine's clock."
+        case .certificateNotYetValid: "Check the clocks of this machine and of the server."
         }
     }
 

@@ -40,7 +40,7 @@ extension OriginTransport {
                         try pipeline.addHandler(counter)
                         let tls = try identity.handler(context, isVerified: isVerified)
                         try pipeline.addHandler(tls)
-                        try pipeline.addHandler(HandshakeWait(tls))
+                        try pipeline.addHandler(HandshakeWait(tls, identity))
                     }
                     let handler = OriginConnectionHandler(
                         endpoint: endpoint,

@@ -112,7 +112,7 @@ struct ControlClient: Sendable {
             let problem = try? JSONDecoder().decode(ControlProblem.self, from: received)
             let unknown =
                 "The process behind '\(name)' responded with \(response.status.code), so it is not a gateway. Check the address."
-            throw CommandFailure(problem?.detail ?? unknown)
+            throw CommandFailure(problem.map { OptionWords.text($0) } ?? unknown)
         }
         return try JSONDecoder().decode(Result.self, from: received)
     }

@@ -53,6 +53,7 @@ struct TriedRequest: Encodable, Sendable {
             return requests
         } catch {
             try? await client.shutdown()
+            if error is CommandFailure { throw error }
             throw CommandFailure("The gateway on '\(address)' did not respond: \(error). Check its log.")
         }
     }

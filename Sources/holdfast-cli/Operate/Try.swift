@@ -17,7 +17,7 @@ struct Try: AsyncParsableCommand {
 
             \(GatewayLocation.help)
 
-            JSON: one object, with the keys verdict, isServedFromStore, requests (status, bytes, milliseconds, cacheStatus, problem), why, origins, next and notes.
+            JSON: one object, with the keys verdict, isServedFromStore, requests (status, bytes, milliseconds, cacheStatus, problem), why, origins, routes, next and notes.
 
             The exit status is 0 if the second request was served from the store; 1 if not, or if no gateway can be reached; 64 if the command line is invalid.
 
@@ -48,7 +48,11 @@ struct Try: AsyncParsableCommand {
         let explained: Explained = try await gateway.get("/v1/explain?url=\(value)")
         let notStored: NotStored = try await gateway.get("/v1/not-stored")
         let origins: OriginsReport = try await gateway.get("/v1/origins")
-        let report = TryReport(requests, explained, why: notStored.words(for: target), origins)
+        let configuration: Configured = try await gateway.get("/v1/configuration")
+        var report = TryReport(requests, explained, why: notStored.words(for: target), origins, configuration)
+        if target.scheme == "https" {
+            report.notes.append("sent without TLS, to '\(address)'; the connection of an https client was not tested")
+        }
         try location.write(report, \.text)
         if !report.isServedFromStore { throw ExitCode.failure }
     }
@@ -63,11 +67,34 @@ struct Try: AsyncParsableCommand {
 
     /// The part of `GET /v1/explain` that is shown.
     struct Explained: Decodable {
-        struct Explanation: Decodable { var now: Verdict }
+        struct Explanation: Decodable {
+            var request: Request
+            var now: Verdict
+        }
+        struct Request: Decodable { var target: String }
         struct Verdict: Decodable { var summary: String }
 
         var notes: [String]
         var explanation: Explanation
+    }
+
+    /// The part of `GET /v1/configuration` that is shown.
+    struct Configured: Decodable {
+        struct Route: Decodable { var conditions: [Condition] }
+        struct Condition: Decodable {
+            var name: String
+            var value: String?
+        }
+
+        var routes: [Route]
+
+        /// The hosts and paths of the first routes: `a.example/v1`.
+        var places: [String] {
+            routes.prefix(20).map { route in
+                func value(_ name: String) -> String? { route.conditions.first { $0.name == name }?.value }
+                return (value("host") ?? "any host, ") + (value("path") ?? "/")
+            }
+        }
     }
 
     /// The part of `GET /v1/not-stored` that is shown.
@@ -100,14 +127,22 @@ struct TryReport: Encodable {
     /// The gateway's reason for not storing the response; `nil` if it is stored, or the reason is
     /// unknown.
     var why: String?
-    /// Why origins are unreachable, if the gateway has no response for that reason.
+    /// Why the route's origin is unreachable, if the gateway has no response for that reason.
     var origins: [String]?
-    /// How another request would be served.
-    var next: String
+    /// The hosts and paths of the routes, if none matches.
+    var routes: [String]?
+    /// How another request would be served; `nil` if no route matches.
+    var next: String?
     /// Notes about how the routes led to the origin's URL.
     var notes: [String]
 
-    init(_ requests: [TriedRequest], _ explained: Try.Explained, why reason: String?, _ origins: OriginsReport) {
+    init(
+        _ requests: [TriedRequest],
+        _ explained: Try.Explained,
+        why reason: String?,
+        _ origins: OriginsReport,
+        _ configuration: Try.Configured
+    ) {
         self.requests = requests
         next = explained.explanation.now.summary
         notes = explained.notes
@@ -117,10 +152,16 @@ struct TryReport: Encodable {
             verdict =
                 hasNoRoute
                 ? "No route: \(problem.detail)" : "Rejected (\(problem.code)): \(problem.detail)"
-            let causes = origins.origins.compactMap { origin in
+            if hasNoRoute {
+                (next, notes, routes) = (nil, [], configuration.places)
+                return
+            }
+            let target = explained.explanation.request.target
+            let own = origins.origins.filter { target == $0.origin || target.hasPrefix($0.origin + "/") }
+            let causes = (own.isEmpty ? origins.origins : own).compactMap { origin in
                 origin.message.map { "\(origin.origin): \(origin.reason ?? ""): \($0)" }
             }
-            self.origins = hasNoRoute || causes.isEmpty ? nil : causes
+            self.origins = causes.isEmpty ? nil : causes
             return
         }
         let hits = requests.map(\.isHit)
@@ -144,7 +185,8 @@ struct TryReport: Encodable {
         }
         if let why { lines.append("  why    \(why)") }
         lines += (origins ?? []).map { "  origin \($0)" }
-        lines.append("  next   \(next)")
+        lines += (routes ?? []).map { "  route  \($0)" }
+        if let next { lines.append("  next   \(next)") }
         lines += notes.map { "  note   \($0)" }
         return lines.joined(separator: "\n")
     }

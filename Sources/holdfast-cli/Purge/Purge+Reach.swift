@@ -23,18 +23,19 @@ extension Purge {
     static let notReached = ExitCode(2)
 
     /// - Throws: ``notReached``
-    func checkReached(_ result: PurgeResult) throws {
+    func checkReached(_ purged: PurgedStore.Purged) throws {
+        let result = purged.result
         guard let wait, !result.dryRun else { return }
         guard let reached = result.reached else {
-            StandardStream.error.line(Self.sharesNothing)
+            let reason =
+                purged.isByGateway
+                ? "this gateway shares no purges. Set 'fleet.url' to share them."
+                : "no gateway is running. If 'fleet.url' is set, the purge reaches other nodes once the gateway runs."
+            StandardStream.error.line("The purge is in force here, but '--wait' cannot be checked: \(reason)")
             throw Self.notReached
         }
         if reached < wait.level { throw Self.notReached }
     }
-
-    private static let sharesNothing = """
-        The purge is in force here, but '--wait' cannot be checked: no gateway is running, or it shares no purges. If 'fleet.url' is set, the purge reaches other nodes once the gateway runs.
-        """
 
     /// Describes how far a purge has reached.
     static func reachText(_ result: PurgeResult) -> String {

@@ -59,7 +59,8 @@ struct Purge: AsyncParsableCommand {
 
     @Option(
         name: .customLong("refresh-at-most"),
-        help: ArgumentHelp("Maximum number of responses to fetch again. Default: 5000.", valueName: "n")
+        help: ArgumentHelp("Maximum number of responses to fetch again. Default: 5000.", valueName: "n"),
+        transform: { try WholeNumber.read($0) }
     )
     var refreshCount: Int?
 
@@ -86,7 +87,7 @@ struct Purge: AsyncParsableCommand {
             do {
                 try PurgeWait.check(within)
             } catch {
-                throw ValidationError(PurgeWords.text(error))
+                throw ValidationError(OptionWords.text(error))
             }
         }
         if let refresh, RefreshPace(rate: refresh) == nil {
@@ -116,17 +117,19 @@ struct Purge: AsyncParsableCommand {
         if remove, !selectors.dryRun, !yes, Confirmation.isPossible {
             var preview = purge
             preview.dryRun = true
-            let question = Self.question(try await perform(preview))
+            let question = Self.question(try await perform(preview).result)
             guard Confirmation.ask(question) else { throw CommandFailure("Nothing was removed.") }
         }
-        let result = try await perform(purge)
-        try location.write(result, Self.text)
-        selectors.noteMatched(result.matched.responses)
-        try checkReached(result)
+        let purged = try await perform(purge)
+        try location.write(purged.result, Self.text)
+        selectors.noteMatched(purged.result.matched.responses)
+        try checkReached(purged)
     }
 
-    private func perform(_ purge: PurgeRequest) async throws -> PurgeResult {
-        if location.socket != nil { return try await location.gateway().purge(purge) }
+    private func perform(_ purge: PurgeRequest) async throws -> PurgedStore.Purged {
+        if location.socket != nil {
+            return PurgedStore.Purged(result: try await location.gateway().purge(purge), isByGateway: true)
+        }
         let store = try location.namedStore()
         // A running gateway resolves clients' URLs by its own routes.
         let purge = purge.resolved { store.routes?.originURL(of: $0) }

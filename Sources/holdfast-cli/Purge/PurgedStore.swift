@@ -19,13 +19,20 @@ struct PurgedStore: Sendable {
     private static let startLimit = Duration.seconds(1)
     private static let pause = Duration.milliseconds(20)
 
+    /// The result of a purge, and who applied it.
+    struct Purged: Sendable {
+        let result: PurgeResult
+        /// Whether a gateway purged its store, and not this process.
+        let isByGateway: Bool
+    }
+
     /// - Throws: `CommandFailure`
-    func purge(_ purge: PurgeRequest) async throws -> PurgeResult {
+    func purge(_ purge: PurgeRequest) async throws -> Purged {
         try await perform(
             // Only the gateway knows whether it would fetch anything again.
             isReading: purge.dryRun && purge.refresh == nil,
-            { try await $0.perform(purge) },
-            through: { try await $0.purge(purge) }
+            { Purged(result: try await $0.perform(purge), isByGateway: false) },
+            through: { Purged(result: try await $0.purge(purge), isByGateway: true) }
         )
     }
 
@@ -63,7 +70,7 @@ struct PurgedStore: Sendable {
             } catch let error as StoreError {
                 throw CommandFailure("\(error)")
             } catch let problem as ControlProblem {
-                throw CommandFailure(PurgeWords.text(problem))
+                throw CommandFailure(OptionWords.text(problem))
             }
             if let client = try ControlClient(reaching: socket) { return try await through(client) }
             guard waited < Self.startLimit else {

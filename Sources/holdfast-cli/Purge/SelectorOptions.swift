@@ -58,7 +58,7 @@ struct SelectorOptions: ParsableArguments {
         do {
             _ = try PurgeRequest(selection, reason: reason).scopes()
         } catch let problem as ControlProblem {
-            throw ValidationError(PurgeWords.text(problem))
+            throw ValidationError(OptionWords.text(problem))
         }
     }
 

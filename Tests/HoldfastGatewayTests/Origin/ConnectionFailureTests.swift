@@ -97,7 +97,12 @@ import Testing
                 try await expect("unknown-authority", "'ca'", from: system)
                 let roots = folder.file("server.pem")
                 let wrong = Self.settings("https://wrong.example", at: origin.authority, roots: roots)
-                try await expect("wrong-name", "'server-name'", "wrong.example", from: wrong)
+                try await expect(
+                    "wrong-name",
+                    "'server-name'",
+                    "is for 'origin.example', not for 'wrong.example'.",
+                    from: wrong
+                )
                 #expect(origin.requests.isEmpty)
             }
             try await RawOrigin.with(tls: Self.server(folder, "old")) { origin in
@@ -121,6 +126,12 @@ import Testing
         let alert: [UInt8] = [21, 3, 3, 0, 2, 2, 40]
         try await withServer({ $0.writeAndFlush(ByteBuffer(bytes: alert), promise: nil) }) { port in
             try await expect("handshake-refused", "TLS alert 40", from: Self.settings("https://127.0.0.1:\(port)"))
+        }
+        // The alert 'certificate_required'. Mutant: the gateway is said to have presented one.
+        let required = alert.dropLast() + [116]
+        try await withServer({ $0.writeAndFlush(ByteBuffer(bytes: required), promise: nil) }) { port in
+            let words = "requires a client certificate, and none is set. Set 'certificate'"
+            try await expect("client-certificate", words, from: Self.settings("https://127.0.0.1:\(port)"))
         }
         try await withServer({ $0.close(promise: nil) }) { port in
             try await expect("handshake-refused", from: Self.settings("https://127.0.0.1:\(port)"))

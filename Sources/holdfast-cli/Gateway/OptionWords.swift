@@ -1,10 +1,13 @@
 import HoldfastControl
 
-/// Converts a problem with a purge or pins to the terms of the command line. The control plane
-/// refers to JSON members, but the user typed options.
-enum PurgeWords {
+/// Converts a problem to the terms of the command line. The control plane refers to JSON members,
+/// but the user typed options.
+enum OptionWords {
     static func text(_ problem: ControlProblem) -> String {
-        problem.detail
+        // The errors of a file are about its settings.
+        if problem.findings != nil { return problem.detail }
+        return problem.detail
+            .replacing(/'select\.prefixes: ([^']*)'/) { match in "'--prefix \(match.1)'" }
             .replacing(/'select\.(urls|prefixes|tags|hosts)\[(\d+)\]'/) { match in
                 let number = (Int(match.2) ?? 0) &+ 1
                 return match.1 == "urls" ? "URL \(number)" : "'\(option(match.1))' number \(number)"
@@ -13,6 +16,8 @@ enum PurgeWords {
             .replacing("'select'", with: "The command line")
             .replacing("'reason'", with: "'--reason'")
             .replacing("'within'", with: "'--within'")
+            .replacing("'until'", with: "'--until'")
+            .replacing("'for'", with: "'--for'")
             .replacing("Send several requests", with: "Run several commands")
     }
 
