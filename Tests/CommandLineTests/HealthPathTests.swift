@@ -59,8 +59,8 @@ import Testing
                         try await withThrowingTaskGroup(of: Void.self) { clients in
                             for _ in 0..<30 {
                                 clients.addTask {
-                                    #expect(try await status(port, "/live") == live)
-                                    #expect(try await status(port, "/ready") == ready)
+                                    let found = (try await status(port, "/live"), try await status(port, "/ready"))
+                                    #expect(found.0 == live && found.1 == ready, "\(found)")
                                 }
                             }
                             try await clients.waitForAll()
