@@ -22,6 +22,9 @@ package final class SocketWriter {
     private(set) var pendingCount = 0
     /// The number of flushes that the channel has not completed.
     private var backlog = 0
+    /// Whether a write failed because the peer had reset the connection. Such a write takes the
+    /// error from the socket, so that the channel reports only the end of the connection.
+    package private(set) var isReset = false
 
     package init() {}
 
@@ -66,7 +69,7 @@ package final class SocketWriter {
     ///   the error.
     private func writeDirectly(_ bytes: [ByteBuffer]) -> Int {
         guard let socket, bytes.count <= Self.pieceLimit else { return 0 }
-        let sent = try? socket.withUnsafeTransport { handle in
+        let result = try? socket.withUnsafeTransport { handle in
             if bytes.count == 1 {
                 return bytes[0].withUnsafeReadableBytes { write($0, to: handle) }
             }
@@ -81,7 +84,11 @@ package final class SocketWriter {
                 return write(UnsafeMutableBufferPointer(rebasing: pieces[..<bytes.count]), to: handle)
             }
         }
-        return max(sent ?? 0, 0)
+        guard let sent = result, sent >= 0 else {
+            if result != nil, errno == ECONNRESET { isReset = true }
+            return 0
+        }
+        return sent
     }
 
     /// The maximum number of bytes to pass at once. A TLS record with this many bytes fits in 16
@@ -126,7 +133,12 @@ package final class SocketWriter {
         backlog += 1
         let written = context.eventLoop.makePromise(of: Void.self)
         // On failure, the connection ends.
-        written.futureResult.assumeIsolated().whenSuccess { self.backlog -= 1 }
+        written.futureResult.assumeIsolated().whenComplete { result in
+            switch result {
+            case .success: self.backlog -= 1
+            case .failure(let error): if (error as? IOError)?.errnoCode == ECONNRESET { self.isReset = true }
+            }
+        }
         var skipped = taken
         for (index, piece) in bytes.enumerated() {
             var rest = piece

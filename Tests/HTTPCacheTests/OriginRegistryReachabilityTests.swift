@@ -92,6 +92,28 @@ import Testing
         #expect(registry.conditions.allSatisfy { $0.cause == nil } && registry.cause(of: origin) == nil)
     }
 
+    /// Such an origin is kept although it has no requests in progress.
+    @Test func reachableOriginStatesWhyItsResponseIsUnusable() {
+        let invalid = FailureCause(reason: "protocol-violation", message: "one")
+        #expect(registry.noteUnusable(invalid, of: origin, at: start))
+        #expect(!registry.noteUnusable(invalid, of: origin, at: start))
+        var expected = OriginCondition(origin: "https://a.example")
+        expected.cause = invalid
+        #expect(registry.conditions == [expected] && verdict() == .reachable)
+        _ = registry.enterIfFree(origin, .none)
+        expected.inFlight = 1
+        #expect(registry.conditions == [expected])
+        fail()
+        #expect(registry.noteCause(FailureCause(reason: "refused", message: "two"), of: origin, at: start))
+        #expect(registry.conditions.first?.cause?.reason == "refused")
+        _ = registry.noteUnusable(invalid, of: origin, at: start)
+        #expect(registry.conditions.first?.cause == invalid && registry.isOpen(origin))
+        #expect(answer() && registry.conditions.allSatisfy { $0.cause == nil })
+        _ = registry.noteUnusable(invalid, of: origin, at: start)
+        registry.forget(origin, at: start)
+        #expect(registry.conditions.allSatisfy { $0.cause == nil })
+    }
+
     // MARK: Verdicts
 
     /// Nothing is computed for an origin without failures, which is the usual case.

@@ -52,10 +52,12 @@ extension CacheEngine {
     ///
     /// - Parameter isProbed: see ``send(_:to:for:isProbed:by:)``.
     func note(_ error: any Error, of origin: Origin, for prepared: PreparedRequest, isProbed: Bool) {
-        guard prepared.usesBreaker, let error = error as? TransportError, !error.leavesServersUnasked,
-            let failure = Breaker.Failure(error.code)
-        else { return }
+        guard prepared.usesBreaker, let error = error as? TransportError, !error.leavesServersUnasked else { return }
         let now = clock.now()
+        guard let failure = Breaker.Failure(error.code) else {
+            if error.code == .protocolViolation { noteUnusable(FailureCause(error), of: origin, at: now) }
+            return
+        }
         let isOpening = origins.failed(
             origin,
             prepared.asked,
@@ -66,25 +68,31 @@ extension CacheEngine {
         ) {
             Task { [weak self] in await Self.probe(origin) { self } }
         }
-        let hasChanged = origins.noteCause(FailureCause(error), of: origin, at: now)
+        let cause = FailureCause(error)
+        let hasChanged = origins.noteCause(cause, of: origin, at: now)
         if isOpening {
             becameUnreachable(origin)
         } else if hasChanged {
-            logger.notice("Origin unreachable for another reason", metadata: causeMetadata(origin))
+            logger.notice("Origin unreachable for another reason", metadata: Self.metadata(origin, cause))
         }
+    }
+
+    private func noteUnusable(_ cause: FailureCause, of origin: Origin, at now: Timestamp) {
+        guard origins.noteUnusable(cause, of: origin, at: now) else { return }
+        logger.notice("Origin's response is not valid HTTP", metadata: Self.metadata(origin, cause))
     }
 
     private func becameUnreachable(_ origin: Origin) {
         telemetry.origins.becameUnreachable(origin)
         logger.notice(
             "Origin unreachable; serving stored responses until it responds",
-            metadata: causeMetadata(origin)
+            metadata: Self.metadata(origin, origins.cause(of: origin))
         )
     }
 
-    private func causeMetadata(_ origin: Origin) -> Logger.Metadata {
+    private static func metadata(_ origin: Origin, _ cause: FailureCause?) -> Logger.Metadata {
         var metadata: Logger.Metadata = ["origin": "\(origin)"]
-        guard let cause = origins.cause(of: origin) else { return metadata }
+        guard let cause else { return metadata }
         metadata["origin.reason"] = "\(cause.reason)"
         metadata["error"] = "\(cause.message)"
         return metadata

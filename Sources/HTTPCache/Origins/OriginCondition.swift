@@ -43,7 +43,8 @@ package struct OriginCondition: Sendable, Hashable {
     package var reachability: Reachability
     /// When the origin became unreachable.
     package var since: Timestamp?
-    /// Why the last request to the origin failed; `nil` if the origin is reachable.
+    /// Why the last request to the origin failed; `nil` if it succeeded. A reachable origin has a
+    /// cause if its last response was not valid HTTP.
     package var cause: FailureCause?
     /// The approximate time of the next probe; `nil` unless the origin is unreachable.
     package var nextProbe: Timestamp?

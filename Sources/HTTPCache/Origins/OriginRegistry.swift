@@ -30,6 +30,7 @@ package final class OriginRegistry: Sendable {
     fileprivate struct State {
         var options: EngineOptions
         var records: [Origin: Record] = [:]
+        var unusable = UnusableResponses()
         var nextWaiter: UInt64 = 0
         var isClosed = false
         /// The milliseconds that origins were unreachable, by label, including the counted part of
@@ -80,18 +81,26 @@ package final class OriginRegistry: Sendable {
     package var endedOutages: [OriginOutage] { state.withLock { $0.ended } }
 
     private static func conditions(_ state: State) -> [OriginCondition] {
-        state.records.map { origin, record in
+        var causes = state.unusable.causes
+        let known: [OriginCondition] = state.records.map { origin, record in
+            let cause = causes.removeValue(forKey: origin)
             var condition = OriginCondition(origin: "\(origin)")
             condition.since = record.breaker.openSince
             condition.reachability =
                 record.breaker.isOpen ? .unreachable : record.breaker.isProbed ? .confirming : .reachable
-            condition.cause = record.breaker.isProbed ? record.notes.last : nil
+            condition.cause = record.breaker.isProbed ? record.notes.last : cause
             condition.nextProbe = record.breaker.isOpen ? record.nextProbe : nil
             condition.failedProbes = record.breaker.probeCount
             condition.inFlight = record.permits.count
             condition.waiting = record.permits.waitingCount
             return condition
         }
+        return known
+            + causes.map { origin, cause in
+                var condition = OriginCondition(origin: "\(origin)")
+                condition.cause = cause
+                return condition
+            }
     }
 
     /// Returns the metrics of the origins in the registry, and of others, by label.
@@ -166,6 +175,7 @@ package final class OriginRegistry: Sendable {
         _ change: (inout Breaker) -> Bool?
     ) -> Bool {
         let (wasOpen, probing) = state.withLock { state -> (Bool, Task<Void, Never>?) in
+            state.unusable.succeed(origin)
             guard let record = state.records[origin] else { return (false, nil) }
             let since = record.breaker.openSince
             guard let wasOpen = change(&record.breaker) else { return (false, nil) }
@@ -231,6 +241,17 @@ package final class OriginRegistry: Sendable {
         }
     }
 
+    /// Records a response that cannot be used, which is not evidence that the origin is
+    /// unreachable.
+    ///
+    /// - Returns: whether the log should say so.
+    func noteUnusable(_ cause: FailureCause, of origin: Origin, at now: Timestamp) -> Bool {
+        state.withLock { state in
+            if let record = state.records[origin], record.breaker.isProbed { _ = record.notes.note(cause, at: now) }
+            return state.unusable.note(cause, of: origin, at: now)
+        }
+    }
+
     /// Why the last request to an origin failed; `nil` if it succeeded.
     func cause(of origin: Origin) -> FailureCause? { state.withLock { $0.records[origin]?.notes.last } }
 
@@ -270,7 +291,8 @@ package final class OriginRegistry: Sendable {
     /// - Returns: whether the origin was treated as unreachable.
     @discardableResult
     func forget(_ origin: Origin, at now: Timestamp) -> Bool {
-        endProbing(origin, at: { now }) { breaker in
+        defer { state.withLock { $0.unusable.forget(origin) } }
+        return endProbing(origin, at: { now }) { breaker in
             defer { breaker = Breaker() }
             return breaker.isOpen
         }

@@ -14,6 +14,8 @@ package enum ConnectionFailure: String, Sendable, Hashable, CaseIterable {
     case handshakeTimeout = "handshake-timeout"
     /// The server does not speak TLS.
     case notTLS = "not-tls"
+    /// The server speaks TLS, but the origin's URL begins with `http://`.
+    case speaksTLS = "speaks-tls"
     /// The server ended the TLS handshake.
     case handshakeRefused = "handshake-refused"
     /// The server requires another client certificate.

@@ -10,8 +10,8 @@ package struct OriginsReport: Sendable, Hashable, Codable {
         package var state: OriginCondition.Reachability
         /// The time since which the origin has been unreachable.
         package var since: String?
-        /// Why the last request failed, such as `unknown-authority`; `nil` if the origin is
-        /// reachable.
+        /// Why the last request failed, such as `unknown-authority`; `nil` if it succeeded. A
+        /// `reachable` origin has a reason if its last response was not valid HTTP.
         package var reason: String?
         /// The failure and the next step.
         package var message: String?

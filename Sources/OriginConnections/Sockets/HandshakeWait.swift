@@ -15,8 +15,11 @@ final class HandshakeWait: ChannelInboundHandler {
     private var promise: EventLoopPromise<Void>?
     private let tls: NIOSSLClientHandler
     private let identity: OriginIdentity
+    private let writes: HandshakeWrites
 
-    init(_ tls: NIOSSLClientHandler, _ identity: OriginIdentity) { (self.tls, self.identity) = (tls, identity) }
+    init(_ tls: NIOSSLClientHandler, _ identity: OriginIdentity, _ writes: HandshakeWrites) {
+        (self.tls, self.identity, self.writes) = (tls, identity, writes)
+    }
 
     /// Returns a future that completes with the handshake. Call this on the channel's event loop.
     func completion(on eventLoop: any EventLoop) -> EventLoopFuture<Void> {
@@ -28,6 +31,7 @@ final class HandshakeWait: ChannelInboundHandler {
 
     private func finish(_ result: Result<Void, any Error>) {
         guard self.result == nil else { return }
+        writes.isOver = true
         self.result = result
         promise.take()?.completeWith(result)
     }
@@ -48,10 +52,11 @@ final class HandshakeWait: ChannelInboundHandler {
         context.fireErrorCaught(error)
     }
 
-    /// Returns the error with the dates or the names of a rejected certificate. NIOSSL reports only
-    /// that the certificate was rejected, and the certificate is gone once the connection is
-    /// closed.
+    /// Returns the failed write that caused the error, if there is one; or the error with the dates
+    /// or the names of a rejected certificate. NIOSSL reports only that the certificate was
+    /// rejected, and the certificate is gone once the connection is closed.
     private func cause(of error: any Error) -> any Error {
+        if TLSErrorNumber(error) == nil, !(error is IOError), let failed = writes.error as? IOError { return failed }
         guard let certificate = tls.peerCertificate else { return error }
         if let error = error as? NIOSSLExtraError, error == .failedToValidateHostname {
             return identity.mismatch(certificate)
@@ -67,7 +72,7 @@ final class HandshakeWait: ChannelInboundHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        finish(.failure(ChannelError.eof))
+        finish(.failure(cause(of: ChannelError.eof)))
         context.fireChannelInactive()
     }
 

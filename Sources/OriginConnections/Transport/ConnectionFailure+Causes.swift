@@ -17,7 +17,9 @@ extension ConnectionFailure {
         case let error as IOError:
             switch error.errnoCode {
             case ECONNREFUSED: self = .refused
-            case ECONNRESET, EPIPE: self = .reset
+            case ECONNRESET: self = .reset
+            // The server had closed its side first. Only TLS writes before a connection is ready.
+            case EPIPE: self = .handshakeRefused
             case EHOSTUNREACH, ENETUNREACH, EHOSTDOWN, ENETDOWN, EADDRNOTAVAIL: self = .noRoute
             case EACCES, EPERM: self = .blocked
             case ETIMEDOUT: self = .connectTimeout
@@ -25,6 +27,7 @@ extension ConnectionFailure {
             }
         case ChannelError.connectTimeout: self = .connectTimeout
         case is HandshakeTimeout: self = .handshakeTimeout
+        case is ReceivedTLS: self = .speaksTLS
         case is OriginIdentity.Mismatch: self = .wrongName
         case let error as NIOSSLExtraError where error == .failedToValidateHostname: self = .wrongName
         case let error as UntrustedCertificate:
@@ -84,6 +87,7 @@ extension ConnectionFailure {
         case .reset: "'\(server)' reset the connection."
         case .handshakeTimeout: "'\(server)' did not complete the TLS handshake in time."
         case .notTLS: "'\(server)' does not use TLS on this port."
+        case .speaksTLS: "'\(server)' speaks TLS on this port."
         case .handshakeRefused: "'\(server)' ended the TLS handshake\(Self.alert(cause))."
         case .clientCertificate where TLSErrorNumber(cause)?.alert == Self.certificateRequired:
             "'\(server)' requires a client certificate, and none is set."
@@ -106,6 +110,7 @@ extension ConnectionFailure {
         case .reset: "Check what listens on this port, and firewalls on the way."
         case .handshakeTimeout: "Check whether this port uses TLS, or raise 'timeouts.connect'."
         case .notTLS: "Use the port with TLS, or an 'http://' URL."
+        case .speaksTLS: "Use an 'https://' URL, or the port without TLS."
         case .handshakeRefused: "Check which names and TLS versions it accepts; 'server-name' sets the name."
         case .clientCertificate: "Set 'certificate' and 'key' to files that it accepts."
         case .unknownAuthority:

@@ -67,8 +67,7 @@ final class OriginCall: TransportCall {
         if let end = message.connectEnd, end <= .now() {
             // The time was up before a connection was tried. That does not show whether the origin
             // accepts connections.
-            let message = "'\(message.endpoint)' sent no response in time."
-            return fail(TransportError(code: .timeout, message: message))
+            return fail(TransportError(waitingFor: .head, message.endpoint))
         }
         transport.connect(to: message, on: eventLoop).whenComplete { result in
             switch result {

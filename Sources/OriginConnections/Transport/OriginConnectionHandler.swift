@@ -3,6 +3,7 @@ import GatewayRouting
 import HTTPCache
 import HTTPTypes
 import HTTPWire
+import LibC
 import NIOCore
 
 /// One connection to an origin, with one exchange at a time. It performs the actions of
@@ -197,6 +198,9 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
     private func handleClose() {
         guard !isClosed else { return }
         isClosed = true
+        if connectionError == nil, writer.isReset, exchange?.reception.hasBegun != true {
+            connectionError = IOError(errnoCode: ECONNRESET, reason: "write")
+        }
         giveBack()
         timeLimits.release()
         writer.release()

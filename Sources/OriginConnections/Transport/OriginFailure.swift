@@ -1,6 +1,7 @@
 import GatewayRouting
 import HTTPCache
 import HTTPWire
+import LibC
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -21,28 +22,40 @@ extension TransportError {
         if isBeforeResponse, let cause, Self.isTLS(cause) {
             // With TLS 1.3, a server rejects a client's certificate after the handshake.
             self.init(code: .tls, ConnectionFailure(cause), endpoint, cause)
+        } else if isBeforeResponse, let cause = cause as? IOError, cause.errnoCode == ECONNRESET {
+            self.init(code: .connectionClosed, .reset, endpoint, cause)
         } else {
-            let message = "'\(endpoint)' closed the connection before its response was complete."
+            // A server that uses TLS usually closes without a word.
+            let hint = isBeforeResponse && !endpoint.isSecure ? " If it uses TLS, use an 'https://' URL." : ""
+            let message = "'\(endpoint)' closed the connection before its response was complete. See its log.\(hint)"
             self.init(code: .connectionClosed, message: message, cause: cause)
         }
+    }
+
+    /// The error for a TLS record in place of a response. The request was sent, so its target may
+    /// be the cause, as for a connection that closes.
+    init(speakingTLS endpoint: OriginEndpoint) {
+        let cause = ReceivedTLS()
+        self.init(code: .connectionClosed, ConnectionFailure(cause), endpoint, cause)
     }
 
     /// The error for a malformed response.
     init(rejecting refusal: MessageRefusal, _ endpoint: OriginEndpoint) {
         let fault = refusal.reason.rawValue.split(separator: "-").joined(separator: " ")
-        let message = "The response from '\(endpoint)' was rejected: \(fault)."
+        let message = "The response from '\(endpoint)' was rejected: \(fault). Check what listens on this port."
         self.init(code: .protocolViolation, message: message, cause: refusal)
     }
 
     /// The error for a time limit that was exceeded.
     init(waitingFor running: OriginWait.Running, _ endpoint: OriginEndpoint) {
-        let fault =
+        let (fault, setting) =
             switch running {
-            case .taking: "stopped reading the request's content"
-            case .head: "sent no response in time"
-            case .content: "stopped sending its response"
+            case .taking: ("stopped reading the request's content", "send")
+            case .head: ("sent no response in time", "first-byte")
+            case .content: ("stopped sending its response", "receive")
             }
-        self.init(code: .timeout, message: "'\(endpoint)' \(fault).")
+        let step = "Check the origin, or raise 'timeouts.\(setting)', or the 'timeouts.hard' of a rule."
+        self.init(code: .timeout, message: "'\(endpoint)' \(fault). \(step)")
     }
 
     /// The error for a connection that could not be opened.

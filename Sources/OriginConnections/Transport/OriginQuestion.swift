@@ -29,7 +29,7 @@ struct OriginQuestion: Sendable, Hashable {
             let status = response.head.status.code
             return isGood(status) ? nil : FailureCause(status: status, of: server)
         case .failure(let error as TransportError): return FailureCause(error)
-        case .success, .failure: return FailureCause(reason: "other", message: "'\(server)' failed.")
+        case .success, .failure: return FailureCause(reason: "other", message: "'\(server)' failed. See its log.")
         }
     }
 

@@ -1,6 +1,7 @@
 import GatewayRouting
 import HTTPCache
 import HTTPCacheSemantics
+import HTTPTypes
 import HoldfastConfiguration
 import Logging
 import NIOCore
@@ -150,6 +151,34 @@ final class OriginSite: Sendable {
         return perform(step, of: server, hasChanged: hasChanged, logger)
     }
 
+    /// Counts the outcome of a client's request to the only server of an origin. The server is not
+    /// set aside for it, because no other server can take its requests.
+    func count(_ result: Result<CallbackResponse, any Error>) {
+        let outcome: Failover.Outcome
+        var failure: TransportError?
+        switch result {
+        case .success(.response(let response)): outcome = .response(status: response.head.status.code)
+        case .success(.relayed(let response)): outcome = .response(status: response.status)
+        case .failure(let error as TransportError):
+            failure = error
+            outcome = .failure(error.code, isUnsent: false)
+        case .failure: return
+        }
+        let server = 0
+        let cause = Failover.isFault(outcome) ? FailureCause(outcome, failure, of: servers[server].name) : nil
+        // A failure of this system itself does not count.
+        guard cause != nil || failure == nil else { return }
+        let now = Timestamp(.now())
+        states.withLock { states in
+            if let cause {
+                states[server].counts.failures[cause.reason, default: 0] += 1
+            } else {
+                states[server].counts.responses += 1
+            }
+            _ = states[server].notes.take(cause, at: now)
+        }
+    }
+
     /// Records the result of one of the gateway's own requests, which check whether a server is at
     /// fault or is back.
     ///
@@ -242,12 +271,14 @@ extension FailureCause {
         if case .response(let status) = outcome {
             self.init(status: status, of: server)
         } else {
-            self = error.map { FailureCause($0) } ?? FailureCause(reason: "other", message: "'\(server)' failed.")
+            self =
+                error.map { FailureCause($0) }
+                ?? FailureCause(reason: "other", message: "'\(server)' failed. See its log.")
         }
     }
 
     /// Creates the cause for a response that counts as a failure.
     init(status: Int, of server: String) {
-        self.init(reason: "status", message: "'\(server)' responded with \(status).")
+        self.init(reason: "status", message: "'\(server)' responded with \(status). See its log.")
     }
 }

@@ -39,8 +39,10 @@ extension OriginTransport {
                         arrivals = counter
                         try pipeline.addHandler(counter)
                         let tls = try identity.handler(context, isVerified: isVerified)
+                        let writes = HandshakeWrites()
+                        try pipeline.addHandler(writes)
                         try pipeline.addHandler(tls)
-                        try pipeline.addHandler(HandshakeWait(tls, identity))
+                        try pipeline.addHandler(HandshakeWait(tls, identity, writes))
                     }
                     let handler = OriginConnectionHandler(
                         endpoint: endpoint,

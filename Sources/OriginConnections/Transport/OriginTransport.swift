@@ -135,7 +135,19 @@ public final class OriginTransport: Transport {
             return try await Self.result(of: call, span) { call.begin($0) }
         }
         let call = OriginCall(self, message, onInterim: request.onInformational)
-        return try await Self.result(of: call, span) { call.begin($0) }
+        return try await Self.result(of: call, span) { call.begin(Self.counting(site, $0)) }
+    }
+
+    /// Returns a completion that also counts the outcome for an origin with one server.
+    private static func counting(
+        _ site: OriginSite?,
+        _ completion: @escaping OriginCall.Completion
+    ) -> OriginCall.Completion {
+        guard let site else { return completion }
+        return { result in
+            site.count(result)
+            completion(result)
+        }
     }
 
     private static func result(
@@ -193,8 +205,9 @@ extension OriginTransport {
         on eventLoop: any EventLoop,
         _ completion: @escaping TransportCallbacks.Completion
     ) -> (any TransportCall)? {
-        let server = routes?.origins.site(of: endpoint)?.servers[0]
-        guard let message = try? OriginRequest.make(request, to: endpoint, server, times: routes?.origins.times) else {
+        let site = routes?.origins.site(of: endpoint)
+        let times = routes?.origins.times
+        guard let message = try? OriginRequest.make(request, to: endpoint, site?.servers[0], times: times) else {
             return nil
         }
         let kept: OriginConnection?
@@ -204,7 +217,7 @@ extension OriginTransport {
         case .none: kept = nil
         }
         let call = OriginCall(self, message, onInterim: request.onInformational)
-        call.begin(on: eventLoop, kept, completion)
+        call.begin(on: eventLoop, kept, Self.counting(site, completion))
         return call
     }
 }

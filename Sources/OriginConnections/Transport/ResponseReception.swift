@@ -96,7 +96,9 @@ struct ResponseReception {
     private var state = State.head
     private var decoder: ResponseDecoder
     private var wait: OriginWait
-    private var hasBegun = false
+    private(set) var hasBegun = false
+    /// Whether the first bytes are a TLS record. No response begins with such a byte.
+    private var isTLS = false
     private var isUploaded: Bool
     private var isKeptAlive = false
     private var isInputClosed = false
@@ -157,6 +159,7 @@ struct ResponseReception {
         let isFirst = !hasBegun
         hasBegun = true
         let change = wait.beginResponse()
+        if isFirst { isTLS = bytes.beginsTLSRecord }
         if isFirst, mayBeRelayed, let message = RelayedMessage(bytes, limits: decoder.limits) {
             isKeptAlive = message.isKeptAlive
             state = .over
@@ -227,6 +230,7 @@ struct ResponseReception {
 
     /// Returns the next step; `nil` if none is due until the next event.
     mutating func next() -> Step? {
+        if isTLS, case .head = state { return fail(TransportError(speakingTLS: endpoint)).map { .fail($0) } }
         do throws(MessageRefusal) {
             while true {
                 let isAsked: Bool
@@ -315,6 +319,15 @@ struct ResponseReception {
         case .interim, .head, nil: state = .content(ahead: nil, isAsked: false)
         }
         return OriginPiece(bytes: bytes, isLast: false)
+    }
+}
+
+extension ByteBuffer {
+    /// Whether the bytes begin with a TLS alert or handshake. RFC 8446 §5.1
+    fileprivate var beginsTLSRecord: Bool {
+        guard let type: UInt8 = getInteger(at: readerIndex), type == 21 || type == 22 else { return false }
+        guard let version: UInt8 = getInteger(at: readerIndex + 1) else { return true }
+        return version == 3
     }
 }
 

@@ -7,7 +7,7 @@ struct Origins: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows the origins of a running gateway.",
         discussion: """
-            Prints a line for each origin: its state, and its requests in flight and waiting; for an unreachable origin also since when, when the next probe is sent, and why. \
+            Prints a line for each origin: its state, and its requests in flight and waiting; for an unreachable origin also since when, when the next probe is sent, and why. A reachable origin whose last response was not valid HTTP has the reason too. \
             Unreachable origins come first. If an origin has settings of its own ('origins' in the configuration), its servers follow in the order in which they are tried, one per \
             line: address or URL, responses, failures, and whether the server is set aside after failures. A line with the reason and the next step follows a server that fails.
 

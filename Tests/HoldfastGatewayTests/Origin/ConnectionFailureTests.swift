@@ -1,3 +1,4 @@
+import GatewayRouting
 import HTTPCache
 import HoldfastConfiguration
 import HoldfastMetrics
@@ -62,15 +63,16 @@ import Testing
         return try NIOSSLContext(configuration: configuration)
     }
 
-    /// A server without TLS, which reacts to the first bytes of a connection.
+    /// A server without TLS, which reacts to a connection, or to its first bytes.
     private func withServer(
+        atOnce: Bool = false,
         _ react: @escaping @Sendable (any Channel) -> Void,
         _ body: (_ port: Int) async throws -> Void
     ) async throws {
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Reaction(react))
+                    try channel.pipeline.syncOperations.addHandler(Reaction(react, atOnce: atOnce))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
@@ -136,9 +138,67 @@ import Testing
         try await withServer({ $0.close(promise: nil) }) { port in
             try await expect("handshake-refused", from: Self.settings("https://127.0.0.1:\(port)"))
         }
-        try await withServer({ $0.reset() }) { port in
-            try await expect("reset", "firewalls", from: Self.settings("https://127.0.0.1:\(port)"))
+    }
+
+    /// The reset may arrive while the gateway connects, before it writes, or after that. Mutant: a
+    /// failed write of the handshake is forgotten.
+    @Test(arguments: ["http", "https"], [true, false]) func serversThatReset(scheme: String, atOnce: Bool) async throws
+    {
+        try await withServer(atOnce: atOnce, { $0.reset() }) { port in
+            try await expect("reset", "firewalls", from: Self.settings("\(scheme)://127.0.0.1:\(port)"))
         }
+    }
+
+    /// Mutant: a TLS record counts as a closed connection.
+    @Test func serversThatSpeakTLS() async throws {
+        // The alerts 'protocol_version', and 'unexpected_message', whose last byte ends a line.
+        for code: UInt8 in [70, 10] {
+            let alert: [UInt8] = [21, 3, 1, 0, 2, 2, code]
+            for cut in 1...alert.count {
+                let send: @Sendable (any Channel) -> Void = { channel in
+                    channel.writeAndFlush(ByteBuffer(bytes: alert[..<cut]), promise: nil)
+                    channel.writeAndFlush(ByteBuffer(bytes: alert[cut...]), promise: nil)
+                }
+                try await withServer(send) { port in
+                    try await expect("speaks-tls", "https://", from: Self.settings("http://127.0.0.1:\(port)"))
+                }
+            }
+        }
+        // Most servers close without an alert.
+        try await withServer({ $0.close(promise: nil) }) { port in
+            try await expect("connection-closed", "https://", from: Self.settings("http://127.0.0.1:\(port)"))
+        }
+    }
+
+    /// Mutant: a response that is not valid HTTP is forgotten.
+    @Test func serversThatDoNotSpeakHTTP() async throws {
+        let greeting = "SSH-2.0-OpenSSH_9.6\r\n"
+        try await withServer({ $0.writeAndFlush(ByteBuffer(string: greeting), promise: nil) }) { port in
+            try await expect("protocol-violation", "listens", from: Self.settings("http://127.0.0.1:\(port)"))
+        }
+    }
+
+    /// A client may choose a target whose response is not valid.
+    @Test func invalidResponsesAreNoOutage() async throws {
+        let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in
+            request.target.hasPrefix("/bad") ? .respondAndClose("nonsense\r\n\r\n") : .ok("good")
+        }
+        try await RawOrigin.with(respond: respond) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                for number in 0..<30 { #expect(try await gateway.get("/bad\(number)").status == 502) }
+                let condition = try #require(gateway.engine.origins.conditions.first)
+                #expect(condition.reachability == .reachable && condition.cause?.reason == "protocol-violation")
+                #expect(try await gateway.get("/good").status == 200)
+                #expect(gateway.engine.origins.conditions.allSatisfy { $0.cause == nil })
+            }
+        }
+    }
+
+    /// Mutant: a time limit's message has no next step.
+    @Test(arguments: [OriginWait.Running.taking, .head, .content])
+    func timeoutsStateTheirSetting(_ running: OriginWait.Running) throws {
+        let error = TransportError(waitingFor: running, try GatewayOrigin("http://origin.example").endpoint)
+        #expect(error.code == .timeout && error.message.contains("raise 'timeouts."), "\(error)")
     }
 
     @Test func serversThatTakeTooLong() async throws {
@@ -185,13 +245,18 @@ import Testing
     }
 }
 
-/// Calls a function with the channel when the first bytes arrive.
+/// Calls a function with the channel, at once or when the first bytes arrive.
 private final class Reaction: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private var react: ((any Channel) -> Void)?
+    private let atOnce: Bool
 
-    init(_ react: @escaping (any Channel) -> Void) { self.react = react }
+    init(_ react: @escaping (any Channel) -> Void, atOnce: Bool) { (self.react, self.atOnce) = (react, atOnce) }
+
+    func channelActive(context: ChannelHandlerContext) {
+        if atOnce { react.take()?(context.channel) }
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) { react.take()?(context.channel) }
 }

@@ -82,6 +82,45 @@ import Testing
         return result
     }
 
+    /// GET uses callbacks, POST a task. Mutant: outcomes of an origin with one server are not
+    /// counted.
+    @Test(arguments: ["GET", "POST"]) func onlyServerOfAnOriginIsCounted(method: String) async throws {
+        let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in
+            switch request.target.dropFirst().prefix(1) {
+            case "a": .ok("good")
+            case "b": .response("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy")
+            default: .respondAndClose("220 mail.example ESMTP\r\n\r\n")
+            }
+        }
+        try await RawOrigin.with(respond: respond) { origin in
+            let settings = Self.settings(origin.url, mirrors: [])
+            try await RunningGateway.with(origin: origin.url, configureTransport: { $0.origins = settings }) {
+                gateway in
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    let length = method == "GET" ? "" : "Content-Length: 0\r\n"
+                    for number in 0..<10 {
+                        for kind in ["a", "b", "c"] {
+                            group.addTask {
+                                let head = "\(method) /\(kind)\(number) HTTP/1.1\r\nHost: g\r\n"
+                                _ = try await gateway.send("\(head)\(length)\r\n")
+                            }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                let server = try #require(gateway.transport.originServers[origin.url]?.first)
+                #expect(server.responses == 10 && server.failures == 20 && !server.isAside)
+                let labels = "origin=\(origin.url) server=\(origin.url)"
+                let responses = await metrics(gateway, "holdfast_origin_server_responses_total")
+                #expect(responses[labels]?.contains("10") == true)
+                let failures = await metrics(gateway, "holdfast_origin_server_failures_total")
+                #expect(failures.count == 2 && failures.values.allSatisfy { $0.contains("10") }, "\(failures)")
+                _ = try await gateway.get("/b")
+                #expect(gateway.transport.originServers[origin.url]?.first?.cause?.reason == "status")
+            }
+        }
+    }
+
     /// Mutants: a response with 503 is the client's; a server that failed is asked first again.
     @Test("Thirty clients at once get the mirror's response, whatever the first server does", arguments: Fault.allCases)
     func mirrorTakesOver(_ fault: Fault) async throws {
