@@ -5,6 +5,7 @@ import HoldfastMetrics
 import HoldfastTesting
 import LibC
 import NIOCore
+import NIOEmbedded
 import NIOPosix
 import NIOSSL
 import Testing
@@ -141,12 +142,29 @@ import Testing
     }
 
     /// The reset may arrive while the gateway connects, before it writes, or after that. Mutant: a
-    /// failed write of the handshake is forgotten.
+    /// reset counts as a closed connection.
     @Test(arguments: ["http", "https"], [true, false]) func serversThatReset(scheme: String, atOnce: Bool) async throws
     {
         try await withServer(atOnce: atOnce, { $0.reset() }) { port in
             try await expect("reset", "firewalls", from: Self.settings("\(scheme)://127.0.0.1:\(port)"))
         }
+    }
+
+    /// Then nothing above TLS sees the error. Mutant: a failed write of the handshake is forgotten.
+    @Test(arguments: [(ECONNRESET, ConnectionFailure.reset), (EPIPE, .handshakeRefused)])
+    func failedWriteEndsTheHandshake(_ code: CInt, _ failure: ConnectionFailure) throws {
+        let context = try NIOSSLContext(configuration: .makeClientConfiguration())
+        let tls = try NIOSSLClientHandler(context: context, serverHostname: "origin.example")
+        let writes = HandshakeWrites()
+        let wait = HandshakeWait(tls, OriginIdentity("origin.example"), writes)
+        let channel = EmbeddedChannel()
+        try channel.pipeline.syncOperations.addHandlers([FailingWrites(code), writes, tls, wait])
+        let completion = wait.completion(on: channel.eventLoop)
+        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        channel.pipeline.fireChannelInactive()
+        let error = #expect(throws: IOError.self) { try completion.wait() }
+        #expect(error.flatMap { ConnectionFailure($0) } == failure)
+        _ = try? channel.finish(acceptAlreadyClosed: true)
     }
 
     /// Mutant: a TLS record counts as a closed connection.
@@ -242,6 +260,19 @@ import Testing
     @Test func codesAreDistinct() {
         let codes = ConnectionFailure.allCases.map(\.rawValue)
         #expect(Set(codes).count == codes.count && codes.allSatisfy { $0 == $0.lowercased() })
+    }
+}
+
+/// Fails every write.
+private final class FailingWrites: ChannelOutboundHandler {
+    typealias OutboundIn = ByteBuffer
+
+    private let code: CInt
+
+    init(_ code: CInt) { self.code = code }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        promise?.fail(IOError(errnoCode: code, reason: "write"))
     }
 }
 
