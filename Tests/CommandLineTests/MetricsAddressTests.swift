@@ -54,6 +54,34 @@ struct MetricsAddressTests {
         }
     }
 
+    /// NIO ends the process if a part uses an event loop that has been shut down. Mutant: the
+    /// control plane shuts its loop down.
+    @Test func thirtyGatewaysStopCleanly() async throws {
+        for _ in 0..<5 {
+            try await withThrowingTaskGroup(of: Void.self) { gateways in
+                for _ in 0..<6 {
+                    gateways.addTask {
+                        try await PurgedGateway.Folder.with { folder in
+                            try await SampleOrigin.withOrigin { origin in
+                                try folder.write(origin, "metrics: {listen: '127.0.0.1:0'}")
+                                let environment = ["RUNTIME_DIRECTORY": "", "SWIFTNIO_STRICT": "1"]
+                                let ending = try await RunningServer.with(
+                                    ["--config", folder.file],
+                                    environment: environment
+                                ) { server in
+                                    _ = await server.log.line(containing: "control.sock")
+                                    server.signal(SIGINT)
+                                }
+                                #expect(ending.status == 0)
+                            }
+                        }
+                    }
+                }
+                try await gateways.waitForAll()
+            }
+        }
+    }
+
     @Test func tokenIsRequiredAndReplacedWhileItRuns() async throws {
         let (old, new) = (String(repeating: "a1", count: 32), String(repeating: "b2", count: 32))
         try await withGateway(", token: volume/token") { _, volume in

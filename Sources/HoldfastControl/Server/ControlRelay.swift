@@ -3,7 +3,6 @@ package import HTTPTypes
 import Hummingbird
 package import Logging
 package import NIOCore
-import NIOPosix
 import ServiceLifecycle
 
 /// Sends requests to a control plane.
@@ -71,25 +70,18 @@ package struct ControlRelay: Sendable {
     /// - Parameter whenListening: called with the page's URL, which contains a code.
     /// - Throws: the system's error if it cannot listen.
     package func run(_ whenListening: @escaping @Sendable (String) -> Void) async throws {
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let (sessions, client) = (PageSessions(), client)
         let network = ControlNetwork(host: host, port: port, tokens: TokenVerifier(ofSessions: { .now() }))
         let entryPoint = ControlEntryPoint.network(NetworkEntryPoint(network, sessions))
         let responder = RelayResponder(entryPoint: entryPoint, forwarding: forwarding, logger: logger)
         let address = BindAddress.hostname(host, port: port)
-        let application = ControlServer.application(responder, entryPoint, on: address, group, logger) { channel in
+        let application = ControlServer.application(responder, entryPoint, on: address, logger) { channel in
             let place = network.pageURL(port: channel.localAddress?.port ?? 0)
             // This does not fail, because it is the first code.
             guard let code = try? sessions.makeCode(for: client) else { return }
             if let url = InspectionReport(place, code).url { whenListening(url) }
         }
-        do {
-            try await application.run()
-        } catch {
-            try? await group.shutdownGracefully()
-            throw error
-        }
-        try await group.shutdownGracefully()
+        try await application.run()
     }
 }
 

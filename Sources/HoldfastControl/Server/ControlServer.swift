@@ -26,8 +26,13 @@ import Synchronization
 /// ```
 ///
 /// The control plane has its own event loop, so operators and the gateway's clients do not delay
-/// each other.
+/// each other: see ``group``.
 package final class ControlServer: Service {
+    /// The event loop of every control plane in this process. It is never shut down, because a
+    /// server of Hummingbird may use its loop after it has ended: a task that no caller can await
+    /// releases the server's last parts.
+    static let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+
     /// The socket on which the control plane listens.
     package let socket: ControlSocket
 
@@ -160,9 +165,8 @@ package final class ControlServer: Service {
     /// A control plane that cannot listen does not stop the gateway. It logs the error, and returns
     /// only at shutdown.
     package func run() async throws {
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
-            try await serve(on: group)
+            try await serve()
         } catch {
             if !Task.isShuttingDownGracefully, !Task.isCancelled {
                 logger.error(
@@ -175,13 +179,12 @@ package final class ControlServer: Service {
         await coordinator.end(within: Self.purgeLimit)
         claim.removeLink(fromStore: store)
         claim.release()
-        try? await group.shutdownGracefully()
     }
 
-    private func serve(on group: any EventLoopGroup) async throws {
-        var services: [any Service] = [recorder, socketApplication(on: group)]
-        if let network { services.append(application(of: network, on: group)) }
-        if let metricsAddress { services.append(application(of: metricsAddress, on: group)) }
+    private func serve() async throws {
+        var services: [any Service] = [recorder, socketApplication()]
+        if let network { services.append(application(of: network)) }
+        if let metricsAddress { services.append(application(of: metricsAddress)) }
         // Services shut down in reverse order: clients get their responses before the connections
         // close.
         services.append(PurgeEnd(coordinator: coordinator))
@@ -190,9 +193,9 @@ package final class ControlServer: Service {
         try await ServiceGroup(configuration: configuration).run()
     }
 
-    private func socketApplication(on group: any EventLoopGroup) -> any Service {
+    private func socketApplication() -> any Service {
         let (claim, store, logger, whenListening) = (claim, store, logger, whenListening)
-        return application(responder, on: .unixDomainSocket(path: claim.draft), group) { _ in
+        return application(responder, on: .unixDomainSocket(path: claim.draft)) { _ in
             do {
                 try claim.publish()
             } catch {
@@ -211,24 +214,24 @@ package final class ControlServer: Service {
     }
 
     /// Returns a separate server, so that network clients do not use up the socket's connections.
-    private func application(of network: ControlNetwork, on group: any EventLoopGroup) -> any Service {
+    private func application(of network: ControlNetwork) -> any Service {
         let (whenListening, phase) = (whenListening, phase)
         var responder = responder
         responder.entryPoint = .network(NetworkEntryPoint(network, sessions))
-        return application(responder, on: .hostname(network.host, port: network.port), group) { channel in
+        return application(responder, on: .hostname(network.host, port: network.port)) { channel in
             let port = channel.localAddress?.port ?? network.port
             phase.pageURL = network.pageURL(port: port)
             whenListening(.network(ControlNetwork.url(network.host, port)))
         }
     }
 
-    private func application(of address: MetricsAddress, on group: any EventLoopGroup) -> any Service {
+    private func application(of address: MetricsAddress) -> any Service {
         let whenListening = whenListening
         var responder = responder
         responder.entryPoint = .metrics(MetricsEntryPoint(address))
         responder.served = ControlResponder.metrics
         let place = BindAddress.hostname(address.host, port: address.port)
-        return application(responder, on: place, tls: address.tls, group) { channel in
+        return application(responder, on: place, tls: address.tls) { channel in
             whenListening(.metrics(address.url(port: channel.localAddress?.port ?? address.port)))
         }
     }
@@ -237,10 +240,9 @@ package final class ControlServer: Service {
         _ responder: ControlResponder,
         on address: BindAddress,
         tls: MetricsAddress.TLSHandler? = nil,
-        _ group: any EventLoopGroup,
         _ whenRunning: @escaping @Sendable (any Channel) -> Void
     ) -> any Service {
-        Self.application(responder, responder.entryPoint, on: address, tls: tls, group, logger, whenRunning)
+        Self.application(responder, responder.entryPoint, on: address, tls: tls, logger, whenRunning)
     }
 
     /// Returns a server with the control plane's limits.
@@ -253,7 +255,6 @@ package final class ControlServer: Service {
         _ entryPoint: ControlEntryPoint,
         on address: BindAddress,
         tls: MetricsAddress.TLSHandler? = nil,
-        _ group: any EventLoopGroup,
         _ logger: Logger,
         _ whenRunning: @escaping @Sendable (any Channel) -> Void
     ) -> any Service where Responder.Context == ControlContext {
