@@ -117,6 +117,9 @@ package enum StoreCondition: Sendable, Hashable {
     /// The store can be read, but its disk no longer accepts writes, for example because it is
     /// full.
     case notWritable
+    /// The store can be read and written, but another folder is at its path. A restart
+    /// loses its responses.
+    case replaced
     /// The store cannot be read. The text has the reason.
     case unreadable(String)
 }

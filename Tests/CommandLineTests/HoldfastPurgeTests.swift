@@ -257,6 +257,28 @@ struct HoldfastPurgeTests {
         }
     }
 
+    /// The gateway would not notice a purge of the other store. Mutant: the folder is not locked.
+    @Test func storeThatReplacedTheGatewaysIsNotPurged() async throws {
+        try await PurgedGateway.withOrigin { gateway, _ in
+            try await gateway.warm([Target(path: "/news/1")])
+            let (store, moved) = (gateway.folder.store, gateway.folder.path + "/moved")
+            try FileManager.default.moveItem(atPath: store, toPath: moved)
+            try await SampleStore.fill(store, responses: 8, tag: "old")
+            _ = await gateway.server.log.line(containing: "restart to use it")
+            for arguments in [["--all"], ["--all", "--remove"], ["--tag", "old"]] {
+                let purge = try await gateway.purge(arguments)
+                #expect(purge.status == 1 && purge.error.contains("is open for writing in"), "\(purge)")
+            }
+            #expect(try await gateway.get("/news/1").contains("; hit; ttl="))
+            let socket = ["--unix-socket", moved + "/control.sock"]
+            let status = try await gateway.folder.fetch("http://localhost/v1/status", socket)
+            #expect(status.json["storeCondition"] as? String == "replaced", "\(status.text)")
+            #expect((status.json["summary"] as? String)?.contains("replaced") == true)
+            let ready = try await gateway.folder.fetch("http://localhost/readyz", socket)
+            #expect(ready.status == 200 && ready.json["status"] as? String == "degraded")
+        }
+    }
+
     @Test func largeClosedStoreIsPurgedWithAnEstimate() async throws {
         try await TemporaryFolder.with { folder in
             let path = folder.appendingPathComponent("large.store").path

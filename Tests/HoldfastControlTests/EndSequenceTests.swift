@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test func gatewayThatEndsIsNotReadyWhateverElseHolds() {
-        for store in [StoreCondition.usable, .readOnly, .notWritable] {
+        for store in [StoreCondition.usable, .readOnly, .notWritable, .replaced] {
             let report = HealthReport.readiness(.ending, store, ["https://a"], ModeState(configured: .offline))
             #expect(report.status == .ending && report.httpStatus == 503)
         }

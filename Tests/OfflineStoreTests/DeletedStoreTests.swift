@@ -1,5 +1,6 @@
 import Foundation
 import HTTPCache
+import HTTPCacheOperations
 import HTTPCacheSemantics
 import Logging
 import OfflineStore
@@ -90,6 +91,44 @@ import Testing
             let name = try await store.statistics().databaseName
             #expect(name == "0001.sqlite" && log.lines.count == 1)
         }
+    }
+
+    /// Mutants: the other store is not locked; it stays locked when it is gone.
+    @Test func storeAtTheSamePathIsLocked() async throws {
+        let other = folder.store + ".other"
+        try await openStore(other, clock: clock).close()
+        try await with { store in
+            let moved = folder.store + ".moved"
+            try FileManager.default.moveItem(atPath: folder.store, toPath: moved)
+            try FileManager.default.moveItem(atPath: other, toPath: folder.store)
+            for _ in 0..<3 { await store.checkFiles() }
+            let inUse = await code { _ = try await openStore(folder.store, clock: clock) }
+            let (condition, old) = try await (store.storeCondition(), store.text(of: cacheKey("/old")))
+            #expect(inUse == .inUse && condition == .replaced && old == "old")
+            try FileManager.default.moveItem(atPath: folder.store, toPath: other)
+            try FileManager.default.moveItem(atPath: moved, toPath: folder.store)
+            await store.checkFiles()
+            let again = await store.storeCondition()
+            #expect(again == .usable && log.lines.count == 1)
+            try await openStore(other, clock: clock).close()
+        }
+    }
+
+    /// Another process that already uses the other store keeps it.
+    @Test func storeOfAnotherProcessIsLeftAlone() async throws {
+        let path = folder.store + ".other"
+        let other = try await openStore(path, clock: clock)
+        try await with { store in
+            try FileManager.default.moveItem(atPath: folder.store, toPath: folder.store + ".moved")
+            try FileManager.default.moveItem(atPath: path, toPath: folder.store)
+            for _ in 0..<3 { await store.checkFiles() }
+            #expect(log.lines.count == 1)
+            try await other.close()
+            await store.checkFiles()
+            let inUse = await code { _ = try await openStore(folder.store, clock: clock) }
+            #expect(inUse == .inUse)
+        }
+        try await openStore(folder.store, clock: clock).close()
     }
 
     @Test func unchangedStoreStaysInUse() async throws {

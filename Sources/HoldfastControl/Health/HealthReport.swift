@@ -33,8 +33,9 @@ extension HealthReport {
     /// Returns a report on whether the gateway can serve: it is listening, and its store can be
     /// read.
     ///
-    /// An unreachable origin, `offline` mode, or a store that accepts no writes only degrades the
-    /// gateway. A load balancer must not remove the only program that can still respond.
+    /// An unreachable origin, `offline` mode, or a store that accepts no writes or whose folder was
+    /// replaced only degrades the gateway. A load balancer must not remove the only program that
+    /// can still respond.
     ///
     /// - Parameter fleet: the state of the fleet; `nil` without a fleet. A fleet problem also only
     ///   degrades the gateway, because the node serves from its own store.
@@ -91,6 +92,8 @@ extension HealthReport.Check {
         case .readOnly: self.init(status: .degraded, detail: "the store is read-only; new responses are not stored")
         case .notWritable:
             self.init(status: .degraded, detail: "the disk is not writable; new responses are not stored")
+        case .replaced:
+            self.init(status: .degraded, detail: "another folder replaced the store's; restart to use it")
         case .unreadable(let why): self.init(status: .failing, detail: "the store cannot be read: \(why)")
         }
     }

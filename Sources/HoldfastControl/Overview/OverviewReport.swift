@@ -79,7 +79,8 @@ struct OverviewReport: Sendable, Hashable, Codable {
     }
 
     struct Store: Sendable, Hashable, Codable {
-        /// The store's condition: `usable`, `readOnly`, `notWritable` or `unreadable`.
+        /// The store's condition: `usable`, `readOnly`, `notWritable`, `replaced` or
+        /// `unreadable`.
         var condition: String
         var bytes: Int64?
         var budget: Int64?

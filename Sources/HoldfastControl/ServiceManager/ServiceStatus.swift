@@ -75,6 +75,7 @@ extension ServiceStatus {
         case .usable: break
         case .readOnly: parts.append("store read-only")
         case .notWritable: parts.append("disk not writable")
+        case .replaced: parts.append("store's folder replaced")
         case .unreadable: parts.append("store unreadable")
         }
         if let temporary = mode.temporary {

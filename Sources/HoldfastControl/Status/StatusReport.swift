@@ -101,7 +101,8 @@ package struct StatusReport: Sendable, Hashable, Codable {
     package var origins: Int
     /// The first 100 unreachable origins.
     package var unreachable: [Unreachable]
-    /// The store's condition: `usable`, `readOnly`, `notWritable` or `unreadable`.
+    /// The store's condition: `usable`, `readOnly`, `notWritable`, `replaced` or
+    /// `unreadable`.
     package var storeCondition: String
     /// The store's statistics; `nil` if the store cannot be read.
     package var store: Store?
@@ -198,6 +199,8 @@ package struct StatusReport: Sendable, Hashable, Codable {
         case .usable: break
         case .readOnly: sentences.append("The store is read-only; new responses are not stored.")
         case .notWritable: sentences.append("The disk is not writable; new responses are not stored.")
+        case .replaced:
+            sentences.append("Another folder replaced the store's folder; restart the gateway to use it.")
         case .unreadable: sentences.append("The store cannot be read.")
         }
         if reload?.outcome == .rejected {
@@ -258,6 +261,7 @@ extension StoreCondition {
         case .usable: "usable"
         case .readOnly: "readOnly"
         case .notWritable: "notWritable"
+        case .replaced: "replaced"
         case .unreadable: "unreadable"
         }
     }

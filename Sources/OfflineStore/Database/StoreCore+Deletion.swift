@@ -13,19 +13,26 @@ extension StoreCore {
         case databaseIsGone
         case folderIsGone
         /// Another folder with content is at the store's path.
-        case replaced
+        case replaced(StoreFolder.Content)
     }
 
     /// Compares the store's files with those that this process opened, and reports a difference. A
     /// deleted store is made anew, empty, with the same secrets. A folder that was replaced by one
-    /// with content is left alone until a restart.
+    /// with content is only locked, and left alone until a restart: see ``FolderReplacement``.
     func checkFiles() {
         guard !isReadOnly, let (database, _) = try? live.get() else { return }
         let files: Files
         do { files = try self.files(of: database) } catch { return }
-        let isNew = reportedReplacement.withLock { reported in
-            defer { reported = files == .replaced }
-            return !reported
+        let isNew = replacement.withLock { known in
+            guard case .replaced(let content) = files else {
+                known?.release()
+                known = nil
+                return false
+            }
+            defer { known?.hold(folder, content) }
+            guard known == nil else { return false }
+            known = FolderReplacement()
+            return true
         }
         switch files {
         case .same: break
@@ -58,7 +65,7 @@ extension StoreCore {
         }
         switch try folder.content() {
         case .absent, .empty: return .folderIsGone
-        case .store, .unnamed, .other: return .replaced
+        case let content: return .replaced(content)
         }
     }
 

@@ -27,8 +27,9 @@ final class StoreCore: Sendable {
     let pinTurns = Limiter(permits: 1, waitingLimit: .max)
     /// The locks on folders that this process made after the store's folder was deleted, in order.
     let locks = Mutex<[FolderLock]>([])
-    /// Whether the log says that another folder replaced the store's.
-    let reportedReplacement = Mutex(false)
+    /// Another folder that replaced the store's, and that the log has reported; `nil` if there is
+    /// none.
+    let replacement = Mutex<FolderReplacement?>(nil)
     /// Watches another process's commits; `nil` in the process that writes.
     private let watch = Mutex<WriterWatch?>(nil)
 
@@ -142,7 +143,13 @@ final class StoreCore: Sendable {
         try live.exchange.withLock { _ in
             guard let database = live.close() else { return }
             database.writer?.refuse(.closed)
-            defer { for lock in [settings.lock].compactMap(\.self) + locks.withLock({ $0 }) { lock.release() } }
+            defer {
+                for lock in [settings.lock].compactMap(\.self) + locks.withLock({ $0 }) { lock.release() }
+                replacement.withLock { replacement in
+                    replacement?.release()
+                    replacement = nil
+                }
+            }
             do {
                 try database.close(checkpointing: true)
             } catch {

@@ -173,7 +173,7 @@ extension WriteContext {
 
 extension CacheManager {
     /// The time between two calls of ``checkFiles()``.
-    package static let fileCheckInterval = Duration.seconds(30)
+    package static let fileCheckInterval = Duration.seconds(5)
 
     /// Notices that the store's folder or database was deleted or replaced, reports it, and makes a
     /// deleted store anew.

@@ -98,6 +98,7 @@ extension CacheManager: StoreOperations {
                 return database.writer
             }
             if isReadOnly { return .readOnly }
+            if core.replacement.withLock({ $0 != nil }) { return .replaced }
             return writer?.hasTrouble.load(ordering: .relaxed) == true ? .notWritable : .usable
         } catch {
             return .unreadable("\(error)")
