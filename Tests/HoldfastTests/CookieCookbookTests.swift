@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import HoldfastConfiguration
 import HoldfastTesting
 import Testing
 
@@ -32,6 +33,30 @@ import Testing
         #expect(try await kitchen.get(url, [.cookie: "_ga=1; \(session)"]).text == session)
         #expect(try await kitchen.stored(url).isEmpty)
         #expect(try await kitchen.get(url, [.cookie: "_ga=2"]).text == "visitor")
+    }
+
+    /// Such a request is sent with all its cookies, and is not served from the shared copy.
+    @Test(
+        arguments: ["22-wordpress.yaml", "23-django.yaml", "24-rails.yaml"],
+        ["ab.storage.deviceId=1", "consentid:1,consent:yes", "consent=id:1,yes", "a=1;", "a=1; a=2", ""]
+    ) func oneUnreadableCookieMakesCredentials(_ file: String, _ cookie: String) async throws {
+        let kitchen = try Kitchen(file)
+        let url = "https://www.example.com/articles/1"
+        kitchen.transport.script(url, repeating: .ok("page", fields: [.vary: "Cookie"]))
+        try await kitchen.get(url)
+        #expect(try await kitchen.get(url, [.cookie: "_ga=1"]).response.outcome.isHit)
+        #expect(try await !kitchen.get(url, [.cookie: cookie]).response.outcome.isHit)
+        #expect(kitchen.transport.requests.map { $0.headerFields[.cookie] } == [nil, cookie])
+    }
+
+    /// These sites compare the host that they get with the `Origin` of a form, or redirect to it.
+    @Test(arguments: ["22-wordpress.yaml", "23-django.yaml", "24-rails.yaml"]) func sitesGetTheClientsHost(
+        _ file: String
+    )
+        throws
+    {
+        let configuration = try Configuration(contentsOf: Cookbook.folder + file)
+        #expect(configuration.routes.map(\.preservesHost) == [true])
     }
 
     @Test func loginsAndPreviewsBypassTheStore() async throws {

@@ -16,11 +16,12 @@ import urllib.request
 from parts import PATIENCE, Gateway, recipe
 
 SITE = pathlib.Path(__file__).with_name("django_site.py")
+HOST = "www.example.com"
 USER, PASSWORD = "ada-of-the-session", "engine"
 
 
 class Browser:
-    """Keeps cookies, and has one of an analytics script from the start."""
+    """Keeps cookies, has one of an analytics script from the start, and sends 'Origin' with forms, as browsers do."""
 
     def __init__(self, url, number=0):
         self.url = url
@@ -35,9 +36,10 @@ class Browser:
         return self.open(urllib.request.Request(self.url + path))
 
     def post(self, path, **fields):
-        return self.open(urllib.request.Request(self.url + path, urllib.parse.urlencode(fields).encode()))
+        return self.open(urllib.request.Request(self.url + path, urllib.parse.urlencode(fields).encode(), {"Origin": f"http://{HOST}"}))
 
     def open(self, request):
+        request.add_header("Host", HOST)
         try:
             with self.opener.open(request, timeout=PATIENCE) as response:
                 return response.read().decode()
@@ -66,7 +68,7 @@ class DjangoTest(unittest.TestCase):
         self.addCleanup(self.site.kill)
         self.addCleanup(self.site.stdout.close)
         origin = f"http://127.0.0.1:{int(self.site.stdout.readline())}"
-        text = recipe("23-django.yaml").replace("https://www.example.com", origin) + f"routes: [{{origin: '{origin}', preserve-host: true}}]\n"
+        text = recipe("23-django.yaml").replace("http://10.0.0.7:8000", origin)
         self.gateway = Gateway(self.folder, text, [], None, more=f'  "{origin}": {{timeouts: {{connect: 60 s}}}}\n')
         self.addCleanup(self.gateway.stop)
 
