@@ -53,6 +53,15 @@ package struct SocketLocation: Sendable, Hashable {
         return slash == path.startIndex ? "/." : String(path[..<slash])
     }
 
+    /// Checks whether a process of this user could listen here. Creates nothing.
+    ///
+    /// - Throws: ``SocketRefusal``; ``SocketRefusal/isInUse`` if a process is listening here.
+    package func check() throws(SocketRefusal) {
+        try checkLength()
+        guard access(folder, W_OK | X_OK) == 0 else { throw refusal(errno) }
+        try checkFile()
+    }
+
     /// Checks that the path and the path of the draft next to it fit into a socket address.
     package func checkLength() throws(SocketRefusal) {
         // A short last component makes the socket's path shorter than the draft's path.

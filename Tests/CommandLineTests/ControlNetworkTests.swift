@@ -422,6 +422,23 @@ struct ControlNetworkTests {
         }
     }
 
+    /// The gateway's own listener takes the port after the control plane found it free. Mutant: the
+    /// gateway serves without its control plane.
+    @Test(arguments: ["control", "metrics"]) func portOfTheGatewayItselfEndsIt(_ setting: String) async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                // The socket is closed at once. If another process takes its port, the gateway ends
+                // with the same message.
+                let port = try ListeningSocket().port
+                try folder.write(origin, "\(setting): {listen: \"127.0.0.1:\(port)\"}")
+                let arguments = ["serve", "--config", folder.file, "--listen", "127.0.0.1:\(port)"]
+                let outcome = try await Tool("holdfast").run(arguments: arguments)
+                #expect(outcome.status == 1, "\(outcome)")
+                #expect(outcome.error.contains("cannot listen on '127.0.0.1:\(port)'"), "\(outcome.error)")
+            }
+        }
+    }
+
     @Test func startIsRefusedWhereTokensWouldLeak() async throws {
         try await PurgedGateway.Folder.with { folder in
             try await SampleOrigin.withOrigin { origin in

@@ -21,7 +21,7 @@ import Testing
 
     @Test func endsWithValidAndASummary() async throws {
         let outcome = try await check(
-            "\(Self.store)\n\(Self.routes)\nrules: [{name: a, match: {url: /a}, bypass: true}]"
+            "\(Self.store)\n\(Self.routes)\nrules: [{name: a, match: {url: /v1/a}, bypass: true}]"
         )
         #expect(outcome.status == 0 && outcome.error.isEmpty, "\(outcome.error)")
         let last = outcome.lines.last ?? ""
@@ -36,7 +36,23 @@ import Testing
         ("store: {path: file, budget: 64 MiB}", "store.path: 'FOLDER/file' is not a store: it is a file"),
         ("store: {path: foreign, budget: 64 MiB}", "store.path: 'FOLDER/foreign' is not a store"),
         ("store: {path: a, budget: 1 MiB}", "store.budget: A budget of '1048576' bytes is too small"),
-        ("store: {path: a}\nlog: {access: all, to: none/access.log}", "log.to: "),
+        (
+            "store: {path: a}\nlog: {access: all, to: none/access.log}",
+            "log.to: The folder 'FOLDER/none' does not exist. Create it."
+        ),
+        (
+            "store: {path: a}\nlisten: [{unix: none/http.sock}]",
+            "listen: The Unix socket 'FOLDER/none/http.sock' cannot be created: No such file or directory."
+        ),
+        (
+            "store: {path: a}\ncontrol: {socket: none/control.sock}",
+            "control.socket: The control socket 'FOLDER/none/control.sock' cannot be created: No such file or directory."
+        ),
+        (
+            "store: {path: a}\ncontrol: {socket: \(String(repeating: "s", count: 120))}",
+            "control.socket: The path of the control socket 'FOLDER/sss"
+        ),
+        ("store: {path: a}\ncontrol: {socket: file}", "control.socket: 'FOLDER/file' is not a socket."),
         (
             "store: {path: a}\ncontrol: {listen: 127.0.0.1:0, tokens: [{name: t, file: open.token, scope: read}]}",
             "control.tokens: The token file 'FOLDER/open.token' is accessible to other users (mode 0644)"
@@ -45,7 +61,10 @@ import Testing
             "store: {path: a}\ncontrol: {listen: 127.0.0.1:0, tokens: [{name: t, file: none.token, scope: read}]}",
             "control.tokens: The token file 'FOLDER/none.token' cannot be opened"
         ),
-        ("store: {path: a}\nlisten: 192.0.2.1:8080", "listen: '192.0.2.1:8080' cannot be used: "),
+        (
+            "store: {path: a}\nlisten: 192.0.2.1:8080",
+            "listen: '192.0.2.1:8080' cannot be used: this machine has no address '192.0.2.1'."
+        ),
         (
             "store: {path: a}\norigins: {\"https://api.example.com\": {ca: none.pem}}",
             "origin 'https://api.example.com': 'FOLDER/none.pem' cannot be opened"
@@ -71,11 +90,28 @@ import Testing
         #expect(outcome.error.contains(message.replacing("FOLDER", with: place)), "\(outcome.error)")
     }
 
+    /// A service manager creates folders in '/run' when it starts the gateway.
+    @Test func missingFolderOfTheServiceManagerIsAWarning() async throws {
+        let name = "/run/none-\(UInt32.random(in: 0...UInt32.max))/http.sock"
+        let outcome = try await check("\(Self.store)\n\(Self.routes)\nlisten: [{unix: \(name)}]")
+        #expect(outcome.status == 0, "\(outcome.error)")
+        #expect(outcome.error.hasPrefix("warning: ") && outcome.error.contains("'\(name)' cannot be created"))
+    }
+
+    #if os(Linux)
+        /// Permissions do not say that '/proc' rejects new folders.
+        @Test func folderThatCannotBeCreatedIsAnError() async throws {
+            let outcome = try await check("store: {path: /proc/x, budget: 64 MiB}\n\(Self.routes)")
+            #expect(outcome.status == 1 && outcome.error.contains("store.path: "), "\(outcome)")
+            #expect(outcome.error.contains("'/proc', which the store '/proc/x' needs"), "\(outcome.error)")
+        }
+    #endif
+
     @Test func settingsWithoutEffectAreWarnings() async throws {
         try await SampleOrigin.withOrigin { origin in
             let port = origin.baseURL.split(separator: ":").last ?? ""
             let rules =
-                "rules: [{name: fits, match: {url: /a}, store: {largest: 8 MiB}}, {name: big, store: {largest: 8388609 B}}]"
+                "rules: [{name: fits, match: {url: /v1/a}, store: {largest: 8 MiB}}, {name: big, store: {largest: 8388609 B}}]"
             let outcome = try await check("listen: \"127.0.0.1:\(port)\"\n\(Self.store)\n\(Self.routes)\n\(rules)")
             #expect(outcome.status == 0, "\(outcome.error)")
             let lines = outcome.error.split(separator: "\n")

@@ -283,6 +283,34 @@ import Testing
             "f:4: route 'a': name: Another route on line 3 has this name. Rename one of them."
         ),
         (
+            "version: 1\nstore: {path: x, budget: 1 GiB}\nstore.budget: 2 GiB",
+            "f:3: store.budget: It is already set on line 2. Remove one of them."
+        ),
+        (
+            "version: 1\ncontrol: {listen: 127.0.0.1:28150}\nlisten: [{unix: a}, 127.0.0.1:28150]",
+            "f:2: control.listen: '127.0.0.1:28150' is also in 'listen' (line 3). Choose another port."
+        ),
+        (
+            "version: 1\nlisten: 0.0.0.0:1\nmetrics: {listen: 127.0.0.1:1}",
+            "f:3: metrics.listen: '127.0.0.1:1' is also used by '0.0.0.0:1' in 'listen' (line 2). Choose another port."
+        ),
+        (
+            "version: 1\ncontrol: {listen: 127.0.0.1:1}\nmetrics: {listen: 127.0.0.1:1}",
+            "f:3: metrics.listen: '127.0.0.1:1' is also in 'control.listen' (line 2). Choose another port."
+        ),
+        (
+            "version: 1\nlisten:\n  - 127.0.0.1:1\n  - 127.0.0.2:1\n  - \"[::]:1\"",
+            "f:5: listen: '[::]:1' cannot be opened in addition to '127.0.0.1:1'. Remove one of them."
+        ),
+        (
+            "version: 1\nstore:\n  budget: 100 MiB\n  quotas: {tags: {t: 100 MiB}, origins: {\"https://a\": 200 MiB}, each-origin: 101 MiB}",
+            "f:4: store.quotas: The quota of 'https://a' (200 MiB) exceeds 'store.budget' (100 MiB), so it has no effect. Lower it.\nf:4: store.quotas: 'each-origin' (101 MiB) exceeds 'store.budget' (100 MiB), so it has no effect. Lower it."
+        ),
+        (
+            "version: 1\nroutes: [{host: c, origin: \"http://b\", preserve-host: true}, {origin: \"https://a\"}]\nstore: {quotas: {origins: {\"https://a\": 1 MiB, \"http://c\": 1 MiB, \"http://b\": 1 MiB}}}",
+            "f:3: store.quotas: The quota of 'http://b' has no effect, because no route leads to it. Correct or remove it."
+        ),
+        (
             "version: 1\ncontrol: {listen: \"0.0.0.0:1\"}",
             "f:2: control.listen: '0.0.0.0:1' is reachable from other machines, so tokens would cross the network without TLS. Listen on '127.0.0.1' behind a proxy or a tunnel with TLS, or set 'control.insecure: true'."
         ),
@@ -371,6 +399,10 @@ import Testing
             "1: store.smallest: It is more than 'store.largest' (line 3), so nothing is stored. Lower it."
         ),
         ("{store: {statuses: [200, 700]}}", "1: store.statuses: Expected a whole number from 200 to 599, not '700'."),
+        (
+            "{store: {statuses: [200, 206, 401]}}",
+            "1: store.statuses: 401 is about the request and is never stored. Remove it."
+        ),
         (
             "{store: {content: any, methods: GET}}",
             "1: store.content: It applies to POST, which is not in 'store.methods' (line 3)."

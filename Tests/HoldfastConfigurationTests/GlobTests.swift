@@ -45,6 +45,22 @@ import Testing
         #expect(stars.matches(text))
     }
 
+    /// Mutant: a star does not match zero bytes below the base.
+    @Test func globThatMatchesAPathBelowABaseIsFound() {
+        var numbers = Numbers(seed: 13)
+        var found = 0
+        for _ in 0..<20_000 {
+            let pattern = "/" + Self.text(&numbers, of: ["a", "b", "/", "*", "**"], upTo: 6)
+            let base = "/" + Self.text(&numbers, of: ["a", "b"], upTo: 2)
+            let rest = numbers.chance(3) ? "" : "/" + Self.text(&numbers, of: ["a", "b", "/"], upTo: 4)
+            let glob = Glob(pattern.utf8, separator: UInt8(ascii: "/"))
+            guard glob.matches(Array((base + rest).utf8)) else { continue }
+            found += 1
+            #expect(glob.matchesSome(startingWith: Array(base.utf8)), "'\(pattern)' below '\(base)'")
+        }
+        #expect(found > 100)
+    }
+
     @Test func coveringGlobMatchesAllThatTheOtherMatches() {
         var numbers = Numbers(seed: 11)
         let texts = (0..<400).map { _ in Array(Self.text(&numbers, of: ["a", "b", "/"], upTo: 6).utf8) }

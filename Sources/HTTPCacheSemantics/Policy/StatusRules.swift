@@ -1,7 +1,7 @@
 internal import HTTPTypes
 
 /// The meaning of status codes for caches.
-enum StatusRules {
+package enum StatusRules {
     /// Returns whether this module knows the caching rules of a status: the statuses in RFC 9110
     /// §15, and a few others such as 308, 451 and 508. RFC 9111 §5.2.2.3
     static func isUnderstood(_ code: Int) -> Bool {
@@ -47,7 +47,7 @@ enum StatusRules {
     /// contain), and 417, 421, 425 and 426 (connection), because the next request may not have the
     /// same cause. Every other status from 200 to 599, known or not (299, 499, 599), is stored if
     /// its origin states a lifetime.
-    static func isAboutTheRequest(_ code: Int) -> Bool {
+    package static func isAboutTheRequest(_ code: Int) -> Bool {
         switch code {
         case 304, 401, 407, 412, 416, 417, 421, 425, 426, 428, 429, 431, 511: true
         default: false

@@ -18,14 +18,14 @@ struct DeadRules {
             var open = entry.settings
             var killers: [Int] = []
             for other in Self.candidates(for: entry, at: place, index).prefix(Self.comparisonLimit)
-            where !open.isDisjoint(with: entries[other].settings) && Self.covers(entries[other], entry) {
+            where !open.isDisjoint(with: entries[other].settings) && entries[other].covers(entry) {
                 open.subtract(entries[other].settings)
                 killers.append(other)
                 if open.isEmpty { break }
             }
             guard open.isEmpty, !killers.isEmpty else { continue }
             let file = entry.rule.location?.file
-            let names = killers.map { Self.described(entries[$0], from: file) }
+            let names = killers.map { entries[$0].described(from: file) }
             findings.append(
                 RuleCheck(entry.rule, number: entry.number).finding(
                     nil,
@@ -36,11 +36,6 @@ struct DeadRules {
                 )
             )
         }
-    }
-
-    private static func described(_ entry: CompiledRules.Entry, from file: String?) -> String {
-        let subject = CheckedRules.subject(entry.rule, number: entry.number)
-        return entry.rule.location.map { "\(subject) (\(Place($0.file, $0.line, from: file)))" } ?? subject
     }
 
     /// Returns the earlier rules whose patterns may cover every pattern of this rule.
@@ -56,20 +51,30 @@ struct DeadRules {
         }
         return result.sorted()
     }
+}
 
-    private static func covers(_ first: CompiledRules.Entry, _ second: CompiledRules.Entry) -> Bool {
-        if first.isRestricting { return false }
-        let patterns = second.patterns.isEmpty ? [CompiledPattern.everything] : second.patterns
-        guard
-            first.patterns.isEmpty
-                || patterns.allSatisfy({ pattern in first.patterns.contains { $0.covers(pattern) } })
+extension CompiledRules.Entry {
+    /// How messages refer to the rule, with its place.
+    ///
+    /// - Parameter file: the file that the message is about.
+    func described(from file: String?) -> String {
+        let subject = CheckedRules.subject(rule, number: number)
+        return rule.location.map { "\(subject) (\(Place($0.file, $0.line, from: file)))" } ?? subject
+    }
+
+    /// Returns whether the rule applies to all requests and responses of another rule. Returns
+    /// `false` if this cannot be decided.
+    func covers(_ other: Self) -> Bool {
+        if isRestricting { return false }
+        let its = other.patterns.isEmpty ? [CompiledPattern.everything] : other.patterns
+        guard patterns.isEmpty || its.allSatisfy({ pattern in patterns.contains { $0.covers(pattern) } })
         else { return false }
-        let methods = first.rule.match.methods
-        let its = second.rule.match.methods
-        guard methods.isEmpty || !its.isEmpty && its.allSatisfy(methods.contains) else { return false }
-        if first.contentTypes.isEmpty { return true }
-        return !second.contentTypes.isEmpty
-            && second.contentTypes.allSatisfy { type in first.contentTypes.contains { MediaTypes.covers($0, type) } }
+        let (methods, otherMethods) = (rule.match.methods, other.rule.match.methods)
+        guard methods.isEmpty || !otherMethods.isEmpty && otherMethods.allSatisfy(methods.contains)
+        else { return false }
+        if contentTypes.isEmpty { return true }
+        return !other.contentTypes.isEmpty
+            && other.contentTypes.allSatisfy { type in contentTypes.contains { MediaTypes.covers($0, type) } }
     }
 }
 

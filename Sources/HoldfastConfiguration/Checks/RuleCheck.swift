@@ -166,8 +166,12 @@ extension RuleCheck {
         if settings.store.statuses?.isEmpty == true {
             report("store.statuses", "The list is empty. Add statuses, or write 'bypass: true'.")
         }
-        for status in (settings.store.statuses ?? []).sorted() where !(200...599).contains(status) {
-            report("store.statuses", "\(status) is not a status from 200 to 599.")
+        for status in (settings.store.statuses ?? []).sorted() {
+            if !(200...599).contains(status) {
+                report("store.statuses", "\(status) is not a status from 200 to 599.")
+            } else if StatusRules.isAboutTheRequest(status) {
+                report("store.statuses", "\(status) is about the request and is never stored. Remove it.")
+            }
         }
         for (name, size) in [
             ("store.largest", settings.store.largest), ("store.smallest", settings.store.smallest),

@@ -39,6 +39,14 @@ extension Configuration {
             }
         }
 
+        /// The address, or the path of the Unix socket.
+        var place: String {
+            switch self {
+            case .address(let address, _, _, _): address
+            case .unix(let path, _, _, _, _): path
+            }
+        }
+
         /// The TLS settings; `nil` if clients connect without TLS.
         package var tls: TLS? {
             switch self {
@@ -131,8 +139,13 @@ extension TopSetting {
         var certificates: [String: Configuration.TLS.Certificate] = [:]
         for value in values {
             let listener = try listener(value)
-            guard !result.contains(where: { isSame($0, listener) }) else {
-                throw Refusal("\(shown(listener.text)) is listed twice. Remove one of them.", line: value.line)
+            if let other = result.first(where: { collide($0, listener) }) {
+                throw Refusal(
+                    listener.place == other.place
+                        ? "\(shown(listener.text)) is listed twice. Remove one of them."
+                        : "\(shown(listener.place)) cannot be opened in addition to \(shown(other.place)). Remove one of them.",
+                    line: value.line
+                )
             }
             for certificate in listener.tls?.certificates ?? [] {
                 // Metrics and messages identify a certificate only by its name.
@@ -149,11 +162,12 @@ extension TopSetting {
         return result
     }
 
-    /// Returns whether two listeners have the same address or path. Port 0 is a different port
-    /// every time.
-    private static func isSame(_ one: Configuration.Listener, _ other: Configuration.Listener) -> Bool {
+    /// Returns whether two listeners have the same path, or addresses of which only one could be
+    /// opened.
+    private static func collide(_ one: Configuration.Listener, _ other: Configuration.Listener) -> Bool {
         switch (one, other) {
-        case (.address(let one, _, _, _), .address(let other, _, _, _)): one == other && !one.hasSuffix(":0")
+        case (.address(let one, _, _, _), .address(let other, _, _, _)):
+            ListenerAddress(one).collides(with: ListenerAddress(other))
         case (.unix(let one, _, _, _, _), .unix(let other, _, _, _, _)): one == other
         case (.address, .unix), (.unix, .address): false
         }

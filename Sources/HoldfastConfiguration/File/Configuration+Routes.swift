@@ -91,6 +91,7 @@ extension Configuration {
         findings += controlContradictions()
         findings += healthContradictions()
         findings += originContradictions()
+        findings += quotaContradictions()
         // Without the URL, the other 'fleet' settings cannot be checked.
         if !refused.contains("fleet.url") { findings += fleetContradictions() }
         let lookup = RouteLookup(routes)

@@ -55,6 +55,28 @@ extension Configuration {
                     + "to serve the metrics to other machines; 'metrics.token' and 'metrics.tls' restrict who can read them."
             )
         }
+        return findings + sharedAddresses()
+    }
+
+    /// Returns findings for addresses of the control plane that another listener has. Only one of
+    /// them could be opened.
+    private func sharedAddresses() -> [ConfigurationError.Finding] {
+        var known = listeners.compactMap { listener -> (setting: String, address: String)? in
+            if case .address(let address, _, _, _) = listener { ("listen", address) } else { nil }
+        }
+        var findings: [ConfigurationError.Finding] = []
+        for (setting, address) in [("control.listen", control.listen), ("metrics.listen", metrics.listen)] {
+            guard let address else { continue }
+            if let other = known.first(where: { ListenerAddress($0.address).collides(with: ListenerAddress(address)) })
+            {
+                let place = place(of: other.setting, from: file(of: setting)).map { " (\($0))" } ?? ""
+                let same = other.address == address ? "also in" : "also used by \(shown(other.address)) in"
+                findings.append(
+                    finding(setting, "\(shown(address)) is \(same) '\(other.setting)'\(place). Choose another port.")
+                )
+            }
+            known.append((setting, address))
+        }
         return findings
     }
 }

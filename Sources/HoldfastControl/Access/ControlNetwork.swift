@@ -70,12 +70,24 @@ package struct ControlNetwork: Sendable {
                 .get()
             try await channel.close()
         } catch {
-            let why = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
-            let address = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-            throw InvalidSetting(
-                "The control plane cannot listen on '\(address)': \(why). Set another address with '\(setting)'."
-            )
+            throw refusal(error, host, port, of: setting)
         }
+    }
+
+    /// The error for an address that cannot be opened.
+    func refusal(_ error: any Error) -> InvalidSetting { Self.refusal(error, host, port, of: "control.listen") }
+
+    fileprivate static func refusal(
+        _ error: any Error,
+        _ host: String,
+        _ port: Int,
+        of setting: String
+    ) -> InvalidSetting {
+        let why = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
+        let address = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        return InvalidSetting(
+            "The control plane cannot listen on '\(address)': \(why). Set another address with '\(setting)'."
+        )
     }
 }
 
@@ -122,6 +134,11 @@ package struct MetricsAddress: Sendable {
     /// - Throws: `InvalidSetting`
     package func check(on group: any EventLoopGroup) async throws {
         try await ControlNetwork.check(host, port, of: "metrics.listen", on: group)
+    }
+
+    /// The error for an address that cannot be opened.
+    func refusal(_ error: any Error) -> InvalidSetting {
+        ControlNetwork.refusal(error, host, port, of: "metrics.listen")
     }
 }
 

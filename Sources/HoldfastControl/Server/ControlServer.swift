@@ -1,8 +1,10 @@
 package import HTTPCache
 package import HTTPCacheOperations
+import HTTPCacheSemantics
 package import HoldfastMetrics
 import Hummingbird
 import HummingbirdCore
+import LibC
 import LocalSockets
 package import Logging
 package import NIOCore
@@ -162,11 +164,17 @@ package final class ControlServer: Service {
     /// Serves until its service group shuts down gracefully or its task is canceled, then removes
     /// the socket.
     ///
-    /// A control plane that cannot listen does not stop the gateway. It logs the error, and returns
-    /// only at shutdown.
+    /// If a listener fails after it was opened, this logs the error, and returns only at shutdown,
+    /// so that the gateway keeps serving.
+    ///
+    /// - Throws: `InvalidSetting` if a listener cannot be opened. A gateway must not start without
+    ///   the control plane that its operator set.
     package func run() async throws {
+        var refusal: InvalidSetting?
         do {
             try await serve()
+        } catch let error as InvalidSetting {
+            refusal = error
         } catch {
             if !Task.isShuttingDownGracefully, !Task.isCancelled {
                 logger.error(
@@ -179,6 +187,7 @@ package final class ControlServer: Service {
         await coordinator.end(within: Self.purgeLimit)
         claim.removeLink(fromStore: store)
         claim.release()
+        if let refusal { throw refusal }
     }
 
     private func serve() async throws {
@@ -195,7 +204,10 @@ package final class ControlServer: Service {
 
     private func socketApplication() -> any Service {
         let (claim, store, logger, whenListening) = (claim, store, logger, whenListening)
-        return application(responder, on: .unixDomainSocket(path: claim.draft)) { _ in
+        let refusal = { @Sendable (error: any Error) in
+            InvalidSetting("\(claim.location.refusal((error as? IOError)?.errnoCode ?? EIO))")
+        }
+        return application(responder, on: .unixDomainSocket(path: claim.draft), refusal) { _ in
             do {
                 try claim.publish()
             } catch {
@@ -218,7 +230,8 @@ package final class ControlServer: Service {
         let (whenListening, phase) = (whenListening, phase)
         var responder = responder
         responder.entryPoint = .network(NetworkEntryPoint(network, sessions))
-        return application(responder, on: .hostname(network.host, port: network.port)) { channel in
+        let place = BindAddress.hostname(network.host, port: network.port)
+        return application(responder, on: place, { network.refusal($0) }) { channel in
             let port = channel.localAddress?.port ?? network.port
             phase.pageURL = network.pageURL(port: port)
             whenListening(.network(ControlNetwork.url(network.host, port)))
@@ -231,7 +244,7 @@ package final class ControlServer: Service {
         responder.entryPoint = .metrics(MetricsEntryPoint(address))
         responder.served = ControlResponder.metrics
         let place = BindAddress.hostname(address.host, port: address.port)
-        return application(responder, on: place, tls: address.tls) { channel in
+        return application(responder, on: place, tls: address.tls, { address.refusal($0) }) { channel in
             whenListening(.metrics(address.url(port: channel.localAddress?.port ?? address.port)))
         }
     }
@@ -240,9 +253,15 @@ package final class ControlServer: Service {
         _ responder: ControlResponder,
         on address: BindAddress,
         tls: MetricsAddress.TLSHandler? = nil,
+        _ refusal: @escaping @Sendable (any Error) -> InvalidSetting,
         _ whenRunning: @escaping @Sendable (any Channel) -> Void
     ) -> any Service {
-        Self.application(responder, responder.entryPoint, on: address, tls: tls, logger, whenRunning)
+        let opening = Opening()
+        let listener = Self.application(responder, responder.entryPoint, on: address, tls: tls, logger) {
+            opening.succeed()
+            whenRunning($0)
+        }
+        return OpenedListener(listener: listener, opening: opening, refusal: refusal)
     }
 
     /// Returns a server with the control plane's limits.

@@ -44,7 +44,7 @@ package struct ControlSocket: Sendable, Hashable {
     package var reach: Reach { location.reach }
 
     /// The socket's location in the file system, with names for messages.
-    var location: SocketLocation {
+    package var location: SocketLocation {
         SocketLocation(
             path: path,
             kind: "control socket",

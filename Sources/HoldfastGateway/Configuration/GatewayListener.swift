@@ -1,7 +1,7 @@
 package import HTTPCacheSemantics
 public import HoldfastConfiguration
 import LibC
-import LocalSockets
+package import LocalSockets
 import NIOCore
 import TLSCertificates
 
@@ -72,7 +72,7 @@ public enum GatewayListener: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Returns the location of a Unix socket, with names for messages.
-    static func place(_ path: String) -> SocketLocation {
+    package static func place(_ path: String) -> SocketLocation {
         SocketLocation(path: path, kind: "Unix socket", setting: "'listen' in the configuration file")
     }
 }

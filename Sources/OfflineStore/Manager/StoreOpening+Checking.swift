@@ -3,8 +3,8 @@ import StoreFiles
 
 extension CacheManager {
     /// Checks whether a store could be opened for writing at a path: its settings, the folder's
-    /// content and permissions, and the database's owner and schema. Takes no lock and changes
-    /// nothing, so another process may have the store open.
+    /// content and permissions, and the database's owner and schema. Takes no lock and leaves
+    /// everything unchanged, so another process may have the store open.
     ///
     /// - Throws: ``StoreError``
     package static func check(at path: String, configuration: Configuration) throws {
@@ -13,7 +13,8 @@ extension CacheManager {
         let folder = StoreFolder(path: path)
         try StoreOpening.translatingErrors(folder) {
             var place = folder.path
-            if try StoreOpening.examine(folder) == .absent {
+            let isAbsent = try StoreOpening.examine(folder) == .absent
+            if isAbsent {
                 // The folder would be created here.
                 repeat { place = parent(of: place) } while place != "/" && access(place, F_OK) != 0
             }
@@ -26,7 +27,23 @@ extension CacheManager {
                         + "\(reason). Run the command as the gateway's user, or change the folder's owner."
                 )
             }
+            if isAbsent { try checkCreation(in: place, for: path) }
         }
+    }
+
+    /// Creates an empty folder and removes it. Some file systems, such as `/proc`, reject new
+    /// folders whatever their permissions say.
+    private static func checkCreation(in place: String, for path: String) throws {
+        var template = Array("\(place)/.holdfast-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else {
+            let reason = String(cString: strerror(errno))
+            throw StoreError(
+                code: .unwritable,
+                message: "No folder can be created in '\(place)', which the store '\(path)' needs: \(reason). "
+                    + "Set another folder."
+            )
+        }
+        rmdir(template)
     }
 
     /// The largest body that a store with these settings keeps, in bytes.

@@ -101,7 +101,7 @@ struct Check: AsyncParsableCommand {
         let routes = gateway?.routes.routes ?? []
         var warnings = try gateway.map { try examineCertificates($0, configuration) } ?? []
         warnings += try examineOrigins(configuration)
-        warnings += configuration.rules.sharingWarnings
+        warnings += configuration.checkWarnings
         try FleetMember.check(configuration, environment: ProcessInfo.processInfo.environment)
         if let gateway {
             let start = StartCheck(configuration, gateway)

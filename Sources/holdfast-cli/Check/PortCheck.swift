@@ -19,13 +19,13 @@ enum PortCheck: Equatable {
         }
         do {
             let place = try SocketAddress.makeAddressResolvingHost(address.host, port: address.port)
-            self = Self.tryBinding(to: place)
+            self = Self.tryBinding(to: place, of: address.host)
         } catch {
             self = .unknown("the name does not resolve")
         }
     }
 
-    private static func tryBinding(to place: SocketAddress) -> PortCheck {
+    private static func tryBinding(to place: SocketAddress, of host: String) -> PortCheck {
         #if canImport(Glibc)
             let kind = CInt(SOCK_STREAM.rawValue)
         #else
@@ -40,6 +40,7 @@ enum PortCheck: Equatable {
         switch errno {
         case EADDRINUSE: return .inUse
         case EACCES: return .forbidden
+        case EADDRNOTAVAIL: return .unknown("this machine has no address '\(host)'")
         case let code: return .unknown(String(cString: strerror(code)))
         }
     }

@@ -22,6 +22,7 @@ struct StartCheck {
         checkTokens()
         checkLog()
         checkPorts()
+        checkSockets()
     }
 
     private func finding(_ setting: String, _ message: String) -> ConfigurationError.Finding {
@@ -82,13 +83,49 @@ struct StartCheck {
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         let (place, rights) = access(path, F_OK) == 0 ? (path, W_OK) : (folder, W_OK | X_OK)
         guard access(place, rights) != 0 else { return }
+        guard errno != ENOENT else {
+            errors.append(finding("log.to", "The folder '\(folder)' does not exist. Create it."))
+            return
+        }
         let reason = String(cString: strerror(errno))
         errors.append(finding("log.to", "This user (uid \(geteuid())) cannot write to '\(place)': \(reason)."))
     }
 
+    /// Whether a running gateway uses the store, and therefore the ports and sockets.
+    private var isRunning: Bool {
+        configuration.storeFolder.map { ControlSocket.inStore($0).reach == .live } ?? false
+    }
+
+    private mutating func checkSockets() {
+        var places: [(setting: String, location: SocketLocation)] = []
+        for case .unix(let path, _, _, _, _) in configuration.listeners.isEmpty ? [] : gateway.listeners {
+            places.append(("listen", GatewayListener.place(path)))
+        }
+        if let path = configuration.controlSocket {
+            places.append(("control.socket", ControlSocket(path: URL(fileURLWithPath: path).path).location))
+        }
+        for (setting, location) in places {
+            do throws(SocketRefusal) {
+                try location.check()
+            } catch {
+                if error.isInUse || mayBeCreatedLater(location) {
+                    if !isRunning { warnings.append(finding(setting, error.description)) }
+                } else {
+                    errors.append(finding(setting, error.description))
+                }
+            }
+        }
+    }
+
+    /// Returns whether a service manager creates the socket's folder when it starts the gateway:
+    /// `RuntimeDirectory` of systemd.
+    private func mayBeCreatedLater(_ location: SocketLocation) -> Bool {
+        let folder = URL(fileURLWithPath: location.path).deletingLastPathComponent().path
+        return folder.hasPrefix("/run/") && access(folder, F_OK) != 0
+    }
+
     private mutating func checkPorts() {
-        // A running gateway uses the ports that it is checked for.
-        let isRunning = configuration.storeFolder.map { ControlSocket.inStore($0).reach == .live } ?? false
+        let isRunning = isRunning
         for (setting, address) in addresses {
             switch PortCheck(address) {
             case .free: break

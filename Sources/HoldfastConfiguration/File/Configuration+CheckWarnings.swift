@@ -1,0 +1,39 @@
+import HTTPCacheSemantics
+
+extension Configuration {
+    /// Warnings about valid settings that probably do not do what their author meant, for
+    /// `holdfast check`.
+    package var checkWarnings: [ConfigurationError.Finding] {
+        homeWarnings + loopWarnings + rules.sharingWarnings + rules.effectWarnings
+    }
+
+    private var homeWarnings: [ConfigurationError.Finding] {
+        guard let path = store.path, path.hasPrefix("~") else { return [] }
+        return [
+            finding(
+                "store.path",
+                "'~' is not expanded: \(shown(path)) is next to the configuration file. Write the whole path."
+            )
+        ]
+    }
+
+    /// Warnings about routes to an address of `listen`.
+    private var loopWarnings: [ConfigurationError.Finding] {
+        let own = listeners.compactMap { listener -> ListenerAddress? in
+            if case .address(let address, _, _, _) = listener { ListenerAddress(address) } else { nil }
+        }
+        return routes.enumerated().compactMap { index, route -> ConfigurationError.Finding? in
+            guard let target = try? TargetURI(route.origin),
+                own.contains(where: { $0.isReached(at: ListenerAddress("\(target.host):\(target.port)")) })
+            else { return nil }
+            return .init(
+                file: route.file ?? file,
+                line: route.line,
+                subject: route.subject(number: index + 1),
+                setting: "origin",
+                message:
+                    "\(shown(route.origin)) leads back to this gateway ('listen'). Write the address of the origin."
+            )
+        }
+    }
+}

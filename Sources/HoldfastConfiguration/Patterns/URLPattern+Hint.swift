@@ -1,0 +1,34 @@
+extension URLPattern {
+    /// Advice about a valid pattern that was probably meant as a regular expression; `nil` for all
+    /// others.
+    var hint: String? {
+        let path = text.prefix { $0 != "?" }
+        let query = text.dropFirst(path.count)
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false)
+        if let segment = segments.first(where: Self.isAnything) {
+            let written = segments.map { Self.isAnything($0) ? "**" : String($0) }.joined(separator: "/")
+            return
+                "'\(segment.prefix(2))' is not a regular expression here: it matches only \(Self.meaning(of: segment)). Write \(shown("\(written)\(query)"))."
+        }
+        if let construct = Self.constructs.first(where: { path.contains($0) }) ?? (path.hasSuffix("$") ? "$" : nil) {
+            return
+                "'\(construct)' matches only itself: patterns are not regular expressions. '*' matches any bytes within a segment, '**' any bytes."
+        }
+        if let stars = path.firstRange(of: "***") {
+            let rest = path[stars.upperBound...].drop { $0 == "*" }
+            return "Three stars mean the same as two. Write \(shown("\(path[..<stars.lowerBound])**\(rest)\(query)"))."
+        }
+        return nil
+    }
+
+    /// Parts of regular expressions that hardly any URL contains.
+    private static let constructs = ["\\", "[0-9", "[a-z", "[A-Z", "[^", "(?"]
+
+    /// Returns whether a segment is a regular expression for any text. Names that begin with a dot
+    /// are `.**`, or `.*` next to other text.
+    private static func isAnything(_ segment: Substring) -> Bool { [".*", ".+", ".*$", ".+$"].contains(segment) }
+
+    private static func meaning(of segment: Substring) -> String {
+        segment.hasPrefix(".*") ? "names that begin with a dot" : "these characters"
+    }
+}

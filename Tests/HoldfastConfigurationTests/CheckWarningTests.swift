@@ -1,0 +1,108 @@
+import Testing
+
+@testable import HoldfastConfiguration
+
+/// Valid settings that probably do not do what their author meant.
+@Suite(.timeLimit(.minutes(20))) struct CheckWarningTests {
+    private static func warnings(_ yaml: String) throws -> [String] {
+        try Configuration(yaml: "version: 1\n" + yaml, file: "f").checkWarnings.map { "\($0)" }
+    }
+
+    @Test(
+        arguments: [
+            (
+                "http://a.example/item/.*?x",
+                "'.*' is not a regular expression here: it matches only names that begin with a dot. Write 'http://a.example/item/**?x'."
+            ),
+            (
+                "/.+/x",
+                "'.+' is not a regular expression here: it matches only these characters. Write '/**/x'."
+            ),
+            (
+                "/item/[0-9]*",
+                "'[0-9' matches only itself: patterns are not regular expressions. '*' matches any bytes within a segment, '**' any bytes."
+            ),
+            (
+                "/item$",
+                "'$' matches only itself: patterns are not regular expressions. '*' matches any bytes within a segment, '**' any bytes."
+            ),
+            ("/a****b?c", "Three stars mean the same as two. Write '/a**b?c'."), ("/.well-known/**", nil),
+            ("/**/.*rc", nil), ("/.**", nil), ("/a.*", nil), ("/a?b[0-9]", nil), ("/a**/*b", nil),
+        ] as [(String, String?)]
+    )
+    func regularExpressionsAreReported(_ url: String, _ message: String?) throws {
+        let warnings = try Self.warnings("rules: [{match: {url: \"\(url)\"}, bypass: true}]")
+        #expect(warnings == (message.map { ["f:2: rule 1: match.url: \($0)"] } ?? []))
+    }
+
+    /// Mutant: 'store.content' of another rule is not considered.
+    @Test(
+        arguments: [
+            ("{methods: [POST], statuses: [200]}", ", so nothing is stored"), ("{methods: [GET, POST]}", ""),
+            ("{methods: [POST], content: any}", nil), ("{methods: [GET]}", nil),
+            ("{methods: [POST]}}\n- {match: {url: /b}, store: {content: graphql}", nil),
+        ] as [(String, String?)]
+    )
+    func postWithoutContentIsReported(_ store: String, _ effect: String?) throws {
+        let warnings = try Self.warnings("rules:\n- {match: {url: /a}, store: \(store)}")
+        let message = effect.map {
+            "f:3: rule 1: store.methods: Responses to POST are stored only with 'store.content'\($0). Add 'content: any' or 'content: graphql' to 'store'."
+        }
+        #expect(warnings == (message.map { [$0] } ?? []))
+    }
+
+    /// Mutant: cookies that are kept are reported, too.
+    @Test(
+        arguments: [
+            ("match: {cookie: [preview]}, bypass: true", "{cookies: {keep: [sid]}}", true),
+            ("match: {cookie: [preview, sid], url: /a}, bypass: true", "{cookies: {keep: [sid]}}", true),
+            ("match: {cookie: [preview], url: /a}, bypass: true", "{match: {url: /b}, cookies: {keep: [sid]}}", false),
+            ("match: {cookie: [preview]}, bypass: true", "{cookies: {keep: [\"pre*\"]}}", false),
+            ("match: {cookie: [preview]}, bypass: true", "{cookies: {keep: [sid], forward: all}}", false),
+            ("match: {cookie: [preview]}, mode: offline", "{cookies: {keep: [sid]}}", false),
+            (
+                "match: {cookie: [preview]}, bypass: true",
+                "{cookies: {keep: [sid]}, vary: {cookies: {preview: [on]}}}", false
+            ),
+        ]
+    )
+    func cookiesThatTheOriginNeverGetsAreReported(_ rule: String, _ keeping: String, _ isReported: Bool) throws {
+        let warnings = try Self.warnings("rules:\n- {\(rule)}\n- \(keeping)")
+        let message =
+            "f:3: rule 1: match.cookie: 'preview' is not in 'keep' of 'cookies' of rule 2 (line 4), so the origin never gets it. Add it to that list."
+        #expect(warnings == (isReported ? [message] : []))
+    }
+
+    @Test(
+        arguments: [
+            ("127.0.0.1:8080", "http://127.0.0.1:8080", true), ("0.0.0.0:8080", "http://localhost:8080", true),
+            ("[\"[::]:80\"]", "http://127.0.0.1/x", true), ("127.0.0.1:8080", "http://localhost:8080", true),
+            // This may be another machine.
+            ("0.0.0.0:8080", "http://10.0.0.7:8080", false), ("127.0.0.1:8080", "http://127.0.0.1:8081", false),
+            ("127.0.0.1:0", "http://127.0.0.1:8080", false),
+        ]
+    )
+    func routesToTheGatewayItselfAreReported(_ listen: String, _ origin: String, _ isReported: Bool) throws {
+        let warnings = try Self.warnings("listen: \(listen)\nroutes: [{origin: \"\(origin)\"}]")
+        let message =
+            "f:3: route 1: origin: '\(origin)' leads back to this gateway ('listen'). Write the address of the origin."
+        #expect(warnings == (isReported ? [message] : []))
+    }
+
+    @Test func homeOfTheUserIsNotExpanded() throws {
+        let message =
+            "f:2: store.path: '~' is not expanded: '~/x' is next to the configuration file. Write the whole path."
+        #expect(try Self.warnings("store: {path: ~/x}") == [message])
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1:1", "127.0.0.1:1", true), ("0.0.0.0:1", "127.0.0.1:1", true), ("[::]:1", "10.0.0.7:1", true),
+        ("0.0.0.0:1", "[::]:1", true), ("0.0.0.0:1", "[::1]:1", false), ("127.0.0.1:1", "127.0.0.2:1", false),
+        ("127.0.0.1:1", "127.0.0.1:2", false), ("127.0.0.1:0", "127.0.0.1:0", false), ("A.test:1", "a.test:1", true),
+        ("0.0.0.0:1", "localhost:1", false),
+    ])
+    func addressesCollide(_ one: String, _ other: String, _ expected: Bool) {
+        #expect(ListenerAddress(one).collides(with: ListenerAddress(other)) == expected)
+        #expect(ListenerAddress(other).collides(with: ListenerAddress(one)) == expected)
+    }
+}
