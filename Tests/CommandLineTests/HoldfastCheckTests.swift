@@ -35,7 +35,7 @@ import Testing
     @Test(arguments: [
         ("store: {path: file, budget: 64 MiB}", "store.path: 'FOLDER/file' is not a store: it is a file"),
         ("store: {path: foreign, budget: 64 MiB}", "store.path: 'FOLDER/foreign' is not a store"),
-        ("store: {path: a, budget: 1 MiB}", "store.budget: A budget of '1048576' bytes is too small"),
+        ("store: {path: a, budget: 1 MiB}", "store.budget: 1 MiB is too small for a store. The minimum is 4 MiB."),
         (
             "store: {path: a}\nlog: {access: all, to: none/access.log}",
             "log.to: The folder 'FOLDER/none' does not exist. Create it."

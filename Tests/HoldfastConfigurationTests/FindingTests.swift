@@ -24,6 +24,30 @@ import Testing
             "f:2: guard: 'smallest-json-share': Expected a number from 0 to 1, not '2'."
         ),
         (
+            "version: 1\nguard: {html: maybe}",
+            "f:2: guard: 'html': Expected true or false, not 'maybe'."
+        ),
+        (
+            "version: 1\nlisten:\n- address: 127.0.0.1:1\n  tls:\n    certificates: [{name: a, chain: b, key: c}]\n    min: 1.1",
+            "f:6: listen: 'min': Expected 1.2 or 1.3, not '1.1'."
+        ),
+        (
+            "version: 1\nlisten: 127.0.0.1:99999",
+            "f:2: listen: '127.0.0.1:99999' has an invalid port. Ports are 0 to 65535."
+        ),
+        (
+            "version: 1\nroutes: [{origin: \"https://u:p@a\"}]",
+            "f:2: route 1: origin: 'https://REDACTED@a' contains user information, which RFC 9110 §4.2.4 forbids. Send an 'Authorization' field. Write '{Authorization: {env: NAME}}' in 'to-origin.set' of a rule."
+        ),
+        (
+            "version: 1\nroutes:\n  - {origin: \"https://a\"}\n  host: b",
+            "f:4: The file is not valid YAML at column 3: while parsing a block collection did not find expected '-' indicator. Check the indentation."
+        ),
+        (
+            "version: 1\nroutes:\n  - host: *.example.com",
+            "f:3: The file is not valid YAML at column 12: while scanning an alias did not find expected alphabetic or numeric character. Quote values that begin with '*'."
+        ),
+        (
             "version: 1\nroutes:\n  - a\n  - {origin: \"ftp://a\"}",
             "f:3: route 1: Expected a mapping with an 'origin', not 'a'.\nf:4: route 2: origin: 'ftp://a' is not an http or https URI. Give an absolute URI such as 'https://a.example/x'."
         ),
@@ -105,11 +129,11 @@ import Testing
         ),
         (
             "version: 1\nlimits: {requests: {rate: 1/s, burst: 0}}",
-            "f:2: limits.requests: Expected a whole number from 1 to 1000000, not '0'."
+            "f:2: limits.requests: 'burst': Expected a whole number from 1 to 1000000, not '0'."
         ),
         (
             "version: 1\nlimits: {requests: {rate: 1/s, by: network}}",
-            "f:2: limits.requests: Expected address or prefix, not 'network'."
+            "f:2: limits.requests: 'by': Expected address or prefix, not 'network'."
         ),
         (
             "version: 1\nlisten: [{address: 127.0.0.1:1, proxy-protocol: true}]",
@@ -159,7 +183,18 @@ import Testing
             "version: 1\nhealth: {pfad: /a}",
             "f:2: health: 'pfad' is unknown. Known names: 'path', 'live', 'ready'."
         ),
-        ("version: 1\nversion: 1", "f:1: Duplicate keys: 'version'. Each key may occur only once in a mapping."),
+        (
+            "version: 1\nversion: 1",
+            "f:2: Duplicate key: 'version' is also on line 1. Each key may occur only once in a mapping."
+        ),
+        (
+            "version: 1\nstore:\n  path: x\n# store:\r\nthreads: 1\nstore:\n  budget: 1 GiB",
+            "f:6: Duplicate key: 'store' is also on line 2. Each key may occur only once in a mapping."
+        ),
+        (
+            "version: 1\nroutes:\n  - {host: a, host: b}",
+            "f:3: Duplicate keys: 'host'. Each key may occur only once in a mapping."
+        ),
         (
             "version: 1\nruels: []",
             "f:2: 'ruels' is unknown. Did you mean 'rules'? Known names: 'breaker', 'clients', 'control', 'drain', 'eager-refresh', 'failure-throttle', 'fleet', 'guard', 'health', 'include', 'limits', 'listen', 'log', 'metrics', 'mode', 'origins', 'routes', 'rules', 'store', 'threads', 'timeouts', 'version'."
@@ -276,7 +311,7 @@ import Testing
         ),
         (
             "version: 1\nroutes:\n  - {origin: \"https://a\"}\n  - {path: /x, origin: \"https://b\"}",
-            "f:4: route 2: No request can reach it: route 1 (line 3) comes first and matches all of its requests."
+            "f:4: route 2: No request can reach it: route 1 (line 3) comes first and matches all of its requests. Move it up, or remove it."
         ),
         (
             "version: 1\nroutes:\n  - {name: a, host: a, origin: \"https://a\"}\n  - {name: a, host: b, origin: \"https://b\"}",
@@ -348,7 +383,7 @@ import Testing
         ),
         (
             "version: 1\ncontrol: {listen: 127.0.0.1:1, tokens: [{name: a, scope: read}]}",
-            "f:2: control.tokens: A token has no 'file'. It needs 'name', 'file' and 'scope'."
+            "f:2: control.tokens: The token 'a' has no 'file'. It needs 'name', 'file' and 'scope'."
         ),
         (
             "version: 1\ncontrol: {listen: 127.0.0.1:1, tokens: [{name: a, token: s3cret, file: b, scope: read}]}",
@@ -560,6 +595,13 @@ import Testing
             "1: stale.ignore: Expected no-store, no-cache, must-revalidate, proxy-revalidate, s-maxage or invalidated, not 'private'."
         ),
         ("{tags: {a: b}}", "1: tags: Expected tags, or a list of them, not a mapping."),
+        (
+            "{tags: [\"\", x]}", "1: tags: '' is not a tag. A tag has 1 to 256 bytes and no control characters."
+        ),
+        (
+            "{stale: {unreachable: unlimted}}",
+            "1: stale.unreachable: 'unlimted' is not a number with a unit (ms, s, m, h, d or w), as in '5 s', or 'unlimited'."
+        ),
         ("{eager-refresh: 2}", "1: eager-refresh: Expected a number from 0 to 1, not '2'."),
     ]) func ruleFaultsAreReported(_ rule: String, _ expected: String) {
         let found = findings("version: 1\nrules:\n- \(rule)", file: "f", environment: ["BAD": "hunter2\n"])

@@ -110,7 +110,7 @@ import Testing
         #expect(
             folder.findings() == [
                 "conf.d/a.yaml:4: route 'a': error-pages.offline: The file 'conf.d/a.html' cannot be opened: No such file or directory.",
-                "conf.d/b.yaml:3: route 4: No request can reach it: route 'm' (main.yaml:4) comes first and matches all of its requests.",
+                "conf.d/b.yaml:3: route 4: No request can reach it: route 'm' (main.yaml:4) comes first and matches all of its requests. Move it up, or remove it.",
             ]
         )
     }
@@ -143,7 +143,7 @@ import Testing
         ),
         (
             "routes:\n\(route("m"))", "routes:\n  - {host: m, path: /x, origin: \"https://x.test\"}",
-            "a.yaml:3: route 2: No request can reach it: route 'm' (main.yaml:4) comes first and matches all of its requests."
+            "a.yaml:3: route 2: No request can reach it: route 'm' (main.yaml:4) comes first and matches all of its requests. Move it up, or remove it."
         ),
         (
             "rules:\n\(rule("m"))", "rules:\n\(rule("m"))",

@@ -42,7 +42,7 @@ import Testing
         ("packages", "Expected false, or settings ('location', 'bodies'), not 'packages'."),
         ("[text/html]", "Expected false, or settings ('location', 'bodies'), not a list."),
         ("{body: [text/html]}", "'body' is unknown. Known names: 'location', 'bodies'."),
-        ("{location: maybe}", "Expected true or false, not 'maybe'."),
+        ("{location: maybe}", "'location': Expected true or false, not 'maybe'."),
         (
             "{bodies: ['text/*']}",
             "'text/*' is not a media type such as 'text/html'. Stars and parameters are not allowed."

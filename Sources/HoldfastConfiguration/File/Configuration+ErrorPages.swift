@@ -66,24 +66,25 @@ extension Configuration {
     }
 
     private func readTemplate(in file: String) throws(Refusal) -> TextTemplate<ErrorPages.Placeholder> {
+        let file = besideFile(file)
         let bytes: [UInt8]
         do throws(LocalFile.Refusal) {
-            bytes = try LocalFile.read(besideFile(file), limit: ErrorPages.sizeLimit)
+            bytes = try LocalFile.read(file, limit: ErrorPages.sizeLimit)
         } catch {
-            throw Refusal("The file \(shown(file)) \(error.message)")
+            throw Refusal("The file \(shown(path: file)) \(error.message)")
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw Refusal("The file \(shown(file)) is not UTF-8. Save it as UTF-8.")
+            throw Refusal("The file \(shown(path: file)) is not UTF-8. Save it as UTF-8.")
         }
         let template = TextTemplate<ErrorPages.Placeholder>(text)
         guard template.count <= ErrorPages.placeholderLimit else {
             throw Refusal(
-                "The file \(shown(file)) has \(template.count) placeholders. The limit is \(ErrorPages.placeholderLimit)."
+                "The file \(shown(path: file)) has \(template.count) placeholders. The limit is \(ErrorPages.placeholderLimit)."
             )
         }
         guard template.count == 0 || bytes.count <= ErrorPages.filledSizeLimit else {
             throw Refusal(
-                "The file \(shown(file)) has placeholders and \(bytes.count) bytes. The limit with placeholders is \(ErrorPages.filledSizeLimit)."
+                "The file \(shown(path: file)) has placeholders and \(bytes.count) bytes. The limit with placeholders is \(ErrorPages.filledSizeLimit)."
             )
         }
         return template

@@ -65,7 +65,8 @@ extension Configuration {
         }
         func message(hiddenBy other: String, _ otherFile: String?, _ line: Int?, from own: String?) -> String {
             let place = line.map { " (\(Place(otherFile ?? file, $0, from: own ?? file)))" } ?? ""
-            return "No request can reach it: \(other)\(place) comes first and matches all of its requests."
+            return
+                "No request can reach it: \(other)\(place) comes first and matches all of its requests. Move it up, or remove it."
         }
         if routes.isEmpty { report(last, "respond", "No route has an 'origin'. Add a route with one.") }
         if fixedRoutes.count > Self.fixedRouteLimit {

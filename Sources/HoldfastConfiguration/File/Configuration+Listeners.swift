@@ -187,8 +187,8 @@ extension TopSetting {
             case "unix": path = try entry.value.text("the path of a Unix socket")
             case "mode": mode = try permissions(entry.value)
             case "tls": tls = try TLSReader.settings(entry.value)
-            case "http2": http2 = try entry.value.flag()
-            case "proxy-protocol": proxy = try entry.value.flag()
+            case "http2": http2 = try entry.flag()
+            case "proxy-protocol": proxy = try entry.flag()
             default: throw Readers.unknown(entry, of: listenerKeys)
             }
         }

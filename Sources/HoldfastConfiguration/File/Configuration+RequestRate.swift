@@ -79,11 +79,14 @@ extension Readers {
         for entry in try value.entries("off, or '{rate: 50/s, burst: 200, by: address}'") {
             switch entry.key {
             case "rate": rate = try Self.rate(entry.value)
-            case "burst": burst = try entry.value.integer(Configuration.RequestRate.range)
+            case "burst":
+                burst = try entry.reading { (value) throws(Refusal) in
+                    try value.integer(Configuration.RequestRate.range)
+                }
             case "by":
-                grouping = try entry.value.word(
-                    Configuration.RequestRate.Grouping.allCases.map { ($0.rawValue, $0) }
-                )
+                grouping = try entry.reading { (value) throws(Refusal) in
+                    try value.word(Configuration.RequestRate.Grouping.allCases.map { ($0.rawValue, $0) })
+                }
             default: throw unknown(entry, of: ["rate", "burst", "by"])
             }
         }

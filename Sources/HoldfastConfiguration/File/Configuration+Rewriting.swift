@@ -39,7 +39,7 @@ extension Readers {
         }
         for entry in try value.entries("false, or settings ('location', 'bodies')") {
             switch entry.key {
-            case "location": result.location = try entry.value.flag()
+            case "location": result.location = try entry.flag()
             case "bodies": result.bodies = try mediaTypes(entry.value)
             default: throw unknown(entry, of: ["location", "bodies"])
             }

@@ -126,7 +126,11 @@ extension Configuration {
                     report("origin", "\(shown(route.origin)) contains a star. Write '%2A'.")
                 }
             } catch {
-                report("origin", "\(error)")
+                let hasUser = (error as? TargetURIError)?.code == .userInformation
+                report(
+                    "origin",
+                    "\(error)" + (hasUser ? " Write '{Authorization: {env: NAME}}' in 'to-origin.set' of a rule." : "")
+                )
             }
         }
         checkPath(route.path) { report("path", $0) }
@@ -155,7 +159,7 @@ extension Configuration {
             let place = place(first).map { " (\($0))" } ?? ""
             report(
                 nil,
-                "No request can reach it: \(routes[first].subject(number: first + 1))\(place) comes first and matches all of its requests."
+                "No request can reach it: \(routes[first].subject(number: first + 1))\(place) comes first and matches all of its requests. Move it up, or remove it."
             )
         }
         return findings

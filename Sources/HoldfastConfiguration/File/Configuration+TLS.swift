@@ -143,7 +143,7 @@ enum TLSReader {
         for entry in try value.entries("TLS settings (\(keys.joined(separator: ", ")))") {
             switch entry.key {
             case "certificates": tls.certificates = try certificates(entry.value)
-            case "min": tls.minimum = try word(entry.value)
+            case "min": tls.minimum = try entry.reading(word)
             case "alpn": tls.protocols = try protocols(entry.value)
             case "client": tls.client = try client(entry.value)
             default: throw Readers.unknown(entry, of: keys)
@@ -225,7 +225,7 @@ enum TLSReader {
         for entry in try value.entries("'{ca: PATH, certificate: required}'") {
             switch entry.key {
             case "ca": roots = try entry.value.text("the path of a PEM file")
-            case "certificate": demand = try word(entry.value)
+            case "certificate": demand = try entry.reading(word)
             default: throw Readers.unknown(entry, of: clientKeys)
             }
         }
@@ -238,10 +238,6 @@ enum TLSReader {
     private static func word<Word: CaseIterable & RawRepresentable<String>>(
         _ value: FileValue
     ) throws(Refusal) -> Word {
-        do throws(Refusal) {
-            return try value.word(Word.allCases.map { ($0.rawValue, $0) })
-        } catch {
-            throw Refusal(error.message, line: error.line ?? value.line)
-        }
+        try value.word(Word.allCases.map { ($0.rawValue, $0) })
     }
 }

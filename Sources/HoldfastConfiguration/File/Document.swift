@@ -84,16 +84,28 @@ struct Document {
                 return Refusal("There is a tab at column \(mark.column). Indent YAML with spaces.", line: mark.line)
             }
             let place = context.map { " \($0.text)" } ?? ""
-            return Refusal("The file is not valid YAML at column \(mark.column):\(place) \(problem).", line: mark.line)
+            return Refusal(
+                "The file is not valid YAML at column \(mark.column):\(place) \(problem).\(advice(on: place + problem))",
+                line: mark.line
+            )
         case .composer(_, let problem, let mark, _):
             if problem.contains("another document") {
                 return Refusal("A second document begins here. A file may contain only one.", line: mark.line)
             }
-            return Refusal("The file is not valid YAML at column \(mark.column): \(problem).", line: mark.line)
+            return Refusal(
+                "The file is not valid YAML at column \(mark.column): \(problem).\(advice(on: problem))",
+                line: mark.line
+            )
         case .reader(let problem, let offset, _, _):
             let before = yaml.prefix(offset ?? 0)
             return Refusal("The file is not valid YAML: \(problem).", line: 1 + before.count { $0.isNewline })
         case .duplicatedKeysInMapping(let names, let context):
+            if let line = repetition(of: names, context.mark, in: yaml) {
+                return Refusal(
+                    "Duplicate key: \(shown(names[0])) is also on line \(context.mark.line). Each key may occur only once in a mapping.",
+                    line: line
+                )
+            }
             let keys = names.map { shown($0) }.joined(separator: ", ")
             return Refusal(
                 "Duplicate keys: \(keys). Each key may occur only once in a mapping.",
@@ -102,6 +114,33 @@ struct Document {
         default:
             return Refusal("The file is not valid YAML.")
         }
+    }
+
+    /// Returns the next step for the parser's words, after a space; empty if there is none.
+    private static func advice(on problem: String) -> String {
+        if problem.contains("alias") { return " Quote values that begin with '*'." }
+        let words = ["expected '-' indicator", "expected key", "mapping values are not allowed"]
+        return words.contains { problem.contains($0) } ? " Check the indentation." : ""
+    }
+
+    /// Returns the line on which a key occurs again: the next line with the same indentation.
+    ///
+    /// - Parameters:
+    ///   - names: the repeated keys.
+    ///   - mark: where the key is first.
+    /// - Returns: `nil` if several keys are repeated, or if the mapping is not written in lines.
+    private static func repetition(of names: [String], _ mark: Mark, in yaml: String) -> Int? {
+        guard names.count == 1, mark.line > 0, mark.column > 0 else { return nil }
+        let lines = yaml.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        let key = Array(names[0].utf8) + [UInt8(ascii: ":")]
+        for (index, line) in lines.enumerated().dropFirst(mark.line) {
+            let text = line.drop { $0 == 0x20 }
+            let indentation = line.count - text.count
+            guard let first = text.first, first != UInt8(ascii: "#"), first != 0x0D else { continue }
+            if indentation < mark.column - 1 { return nil }
+            if indentation == mark.column - 1, text.starts(with: key) { return index + 1 }
+        }
+        return nil
     }
 
     /// Returns whether a character is at a line and column, both counted from 1.

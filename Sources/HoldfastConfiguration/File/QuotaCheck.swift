@@ -13,6 +13,7 @@ extension Configuration {
                 )
             }
         }
+        guard !store.originQuotas.isEmpty else { return findings }
         let targets = routes.compactMap { RouteTargets($0) }
         // Without routes, the origin is given on the command line.
         guard !targets.isEmpty, targets.count == routes.count else { return findings }

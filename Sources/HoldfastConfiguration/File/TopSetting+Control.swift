@@ -84,10 +84,8 @@ extension TopSetting {
             case "name": name = try tokenName(entry.value)
             case "file": file = try entry.value.text("the path of a file that holds the token")
             case "scope":
-                do throws(Refusal) {
-                    scope = try entry.value.word(Configuration.Scope.allCases.map { ($0.rawValue, $0) })
-                } catch {
-                    throw Refusal("'scope': \(error.message)", line: error.line)
+                scope = try entry.reading { (value) throws(Refusal) in
+                    try value.word(Configuration.Scope.allCases.map { ($0.rawValue, $0) })
                 }
             // Name only the key, because the value could be the token itself.
             default: throw Readers.unknown(entry, of: tokenKeys)
@@ -96,7 +94,7 @@ extension TopSetting {
         guard let name, let file, let scope else {
             let missing = [("name", name == nil), ("file", file == nil), ("scope", scope == nil)].first { $0.1 }
             throw Refusal(
-                "A token has no '\(missing?.0 ?? "")'. It needs 'name', 'file' and 'scope'.",
+                "\(name.map { "The token \(shown($0))" } ?? "A token") has no '\(missing?.0 ?? "")'. It needs 'name', 'file' and 'scope'.",
                 line: value.line
             )
         }

@@ -13,7 +13,9 @@ extension TopSetting {
             .size,
             read: { (value, configuration) throws(Refusal) in
                 let size = try Readers.size(value)
-                guard size >= least else { throw Refusal("\(value.shown) is too small; the minimum is \(least) B.") }
+                guard size >= least else {
+                    throw Refusal("\(value.shown) is too small; the minimum is \(Quantity.written(bytes: least)).")
+                }
                 configuration[keyPath: path] = size
             },
             written: { Quantity.written(bytes: $0[keyPath: path] ?? standard) }
@@ -118,6 +120,11 @@ extension TopSetting {
     /// Reads a host and port.
     static func listen(_ value: FileValue) throws(Refusal) -> String {
         let text = try value.text("a host and a port such as '127.0.0.1:8080'")
+        if let number = text.lastIndex(of: ":").map({ text[$0...].dropFirst() }), !number.isEmpty,
+            number.utf8.allSatisfy(\.isDigit), UInt16(number) == nil
+        {
+            throw Refusal("\(value.shown) has an invalid port. Ports are 0 to 65535.")
+        }
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]),
             // Port 0 means any free port, but it is not valid in a URI.
             (try? TargetURI("http://\(text[..<colon]):\(max(port, 1))/")) != nil

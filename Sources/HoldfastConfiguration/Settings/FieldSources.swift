@@ -36,7 +36,7 @@ struct FieldSources {
             place = "The value of the variable \(shown(name))"
         case .file(let path):
             value = try content(of: path)
-            place = "The content of the file \(shown(path))"
+            place = "The content of the file \(shown(path: self.place(of: path)))"
         }
         guard !value.isEmpty else { throw Refusal("\(place) is empty.") }
         guard value.utf8.count <= Self.longest else {
@@ -50,18 +50,24 @@ struct FieldSources {
         return value
     }
 
+    /// Returns the path that is opened, which messages show.
+    private func place(of path: String) -> String {
+        guard !path.hasPrefix("/"), let folder, folder != "." else { return path }
+        return "\(folder)/\(path)"
+    }
+
     private func content(of path: String) throws(Refusal) -> String {
-        let place = path.hasPrefix("/") ? path : (folder.map { "\($0)/\(path)" } ?? path)
+        let place = place(of: path)
         var bytes: [UInt8]
         do throws(LocalFile.Refusal) {
             bytes = try LocalFile.read(place, limit: Self.longest + 2, isSecret: true)
         } catch {
-            throw Refusal("The file \(shown(path)) \(error.message)")
+            throw Refusal("The file \(shown(path: place)) \(error.message)")
         }
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw Refusal("The content of the file \(shown(path)) is not UTF-8.")
+            throw Refusal("The content of the file \(shown(path: place)) is not UTF-8.")
         }
         return text
     }

@@ -11,6 +11,18 @@ indirect enum FileValue {
         var key: String
         var line: Int
         var value: FileValue
+
+        /// Reads the value of a part of a setting. A refusal names the part.
+        func reading<Result>(_ read: (FileValue) throws(Refusal) -> Result) throws(Refusal) -> Result {
+            do throws(Refusal) {
+                return try read(value)
+            } catch {
+                throw Refusal("'\(key)': \(error.message)", line: error.line ?? value.line)
+            }
+        }
+
+        /// Returns the value of a part that is true or false.
+        func flag() throws(Refusal) -> Bool { try reading { (value) throws(Refusal) in try value.flag() } }
     }
 
     var line: Int {
@@ -81,10 +93,9 @@ indirect enum FileValue {
     }
 
     /// Returns a number from 0 to 1.
-    func share(of key: String? = nil) throws(Refusal) -> Double {
+    func share() throws(Refusal) -> Double {
         guard case .text(let text, _, _) = self, let number = Double(text), (0...1).contains(number) else {
-            let place = key.map { "'\($0)': " } ?? ""
-            throw Refusal("\(place)Expected a number from 0 to 1, not \(shown).", line: line)
+            throw Refusal("Expected a number from 0 to 1, not \(shown).", line: line)
         }
         return number
     }

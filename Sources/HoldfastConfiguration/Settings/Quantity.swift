@@ -17,13 +17,15 @@ enum Quantity {
     /// products with small numbers, do not overflow.
     static let largest: Int64 = 1 << 50
 
-    static func duration(_ text: String) throws(Refusal) -> Duration {
+    /// - Parameter word: a word that is also accepted, for messages.
+    static func duration(_ text: String, or word: String? = nil) throws(Refusal) -> Duration {
         let units = "ms, s, m, h, d or w"
         let milliseconds = try amount(
             text,
             durationUnits.map { ($0.name, $0.milliseconds) },
             units: units,
-            example: "s"
+            example: "s",
+            word: word
         )
         guard milliseconds <= longest else { throw Refusal("\(shown(text)) is too long. The limit is 36525 d.") }
         return .milliseconds(milliseconds)
@@ -55,7 +57,8 @@ enum Quantity {
         _ text: String,
         _ known: [(name: String, factor: Int64)],
         units: String,
-        example: String
+        example: String,
+        word: String? = nil
     ) throws(Refusal) -> Int64 {
         let bytes = Array(text.utf8)
         let number = bytes.prefix { $0.isDigit || $0 == UInt8(ascii: ".") }
@@ -64,7 +67,8 @@ enum Quantity {
         guard parts.count <= 2, parts.allSatisfy({ !$0.isEmpty }), number.count <= 24 else {
             let hint =
                 number.isEmpty && bytes.count > 1 && bytes[0] == UInt8(ascii: "-") ? " that is not negative" : ""
-            throw Refusal("\(shown(text)) is not a number with a unit (\(units))\(hint), as in '5 \(example)'.")
+            let other = word.map { ", or '\($0)'" } ?? ""
+            throw Refusal("\(shown(text)) is not a number with a unit (\(units))\(hint), as in '5 \(example)'\(other).")
         }
         let digits = String(decoding: number, as: UTF8.self)
         if unit.isEmpty { throw Refusal("'\(digits)' has no unit. Add one (\(units)), as in '\(digits) \(example)'.") }

@@ -4,13 +4,16 @@ import HTTPTypes
 
 /// Reads the values of settings. ``Writers`` formats them.
 enum Readers {
-    static func duration(_ value: FileValue) throws(Refusal) -> Duration {
-        try Quantity.duration(value.text("a duration such as '5 m'"))
+    /// - Parameter word: a word that the setting also accepts, for messages.
+    static func duration(_ value: FileValue, or word: String? = nil) throws(Refusal) -> Duration {
+        try Quantity.duration(value.text("a duration such as '5 m'"), or: word)
     }
 
     /// Reads a whole number of seconds, as in RFC 9111 §1.2.2.
-    static func seconds(_ value: FileValue) throws(Refusal) -> Duration {
-        let duration = try duration(value)
+    static func seconds(_ value: FileValue) throws(Refusal) -> Duration { try seconds(value, or: nil) }
+
+    private static func seconds(_ value: FileValue, or word: String?) throws(Refusal) -> Duration {
+        let duration = try duration(value, or: word)
         guard duration.components.attoseconds == 0 else {
             throw Refusal("\(value.shown) is not a whole number of seconds, which RFC 9111 requires.")
         }
@@ -19,7 +22,7 @@ enum Readers {
 
     static func budget(_ value: FileValue) throws(Refusal) -> RuleSettings.Budget {
         if case .text("unlimited", _, _) = value { return .unlimited }
-        return .limited(try seconds(value))
+        return .limited(try seconds(value, or: "unlimited"))
     }
 
     static func size(_ value: FileValue) throws(Refusal) -> Int64 {
@@ -43,10 +46,11 @@ enum Readers {
         if case .text(_, _, _) = value, (try? value.flag()) == true { return .on(result) }
         for entry in try value.entries("off, or the checks of the guard") {
             switch entry.key {
-            case "empty": result.refusesEmpty = try entry.value.flag()
-            case "other-media-type": result.refusesOtherMediaType = try entry.value.flag()
-            case "html": result.refusesHTML = try entry.value.flag()
-            case "smallest-json-share": result.minimumJSONShare = try entry.value.share(of: entry.key)
+            case "empty": result.refusesEmpty = try entry.flag()
+            case "other-media-type": result.refusesOtherMediaType = try entry.flag()
+            case "html": result.refusesHTML = try entry.flag()
+            case "smallest-json-share":
+                result.minimumJSONShare = try entry.reading { (value) throws(Refusal) in try value.share() }
             default: throw unknown(entry, of: ["empty", "other-media-type", "html", "smallest-json-share"])
             }
         }
@@ -86,6 +90,19 @@ enum Readers {
                 throw Refusal("\(item.shown) is not a field with tags. Use \(known).", line: item.line)
             }
             if !result.contains(field) { result.append(field) }
+        }
+        return result
+    }
+
+    /// Reads tags. Their length is checked with the rule.
+    static func tags(_ value: FileValue) throws(Refusal) -> [String] {
+        var result: [String] = []
+        for item in try value.list(of: "tags") {
+            if case .text(let text, isPlain: false, _) = item {
+                result.append(text)
+            } else {
+                result.append(try item.text("tags"))
+            }
         }
         return result
     }

@@ -15,7 +15,14 @@ struct Refusal: Error {
 
 /// Returns text from a file for a message: quoted, without control characters and secrets in URIs,
 /// and truncated if it is long.
-func shown(_ text: some StringProtocol) -> String { "'\(Redaction.uriText(String(text), limit: 100))'" }
+func shown(_ text: some StringProtocol) -> String { shown(text, limit: 100) }
+
+/// Returns the path of a file that is opened, for a message.
+func shown(path: String) -> String { shown(path, limit: 1024) }
+
+private func shown(_ text: some StringProtocol, limit: Int) -> String {
+    "'\(Redaction.uriText(String(text), limit: limit))'"
+}
 
 /// Joins words for a sentence: `a, b or c`.
 func choice(_ words: [String]) -> String {

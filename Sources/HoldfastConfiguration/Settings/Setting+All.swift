@@ -111,7 +111,9 @@ extension Setting {
     ]
 
     private static let storing = [
-        texts("tags", .response, \.tags, of: "tags") { $1.tags = $0 },
+        Setting("tags", .response, \.tags, shape: .list(.text), read: Readers.tags, written: Writers.list) {
+            $1.tags = $0
+        },
         Setting(
             "tags-from",
             .response,

@@ -11,7 +11,7 @@ struct Check: AsyncParsableCommand {
         abstract: "Checks a configuration file and shows its effective settings.",
         discussion: """
             Reads the configuration file and everything that 'holdfast serve' needs: the certificates of 'listen[].tls' (order of the chain, matching key, expiry, names of the routes' hosts), those \
-            of 'origins', the secrets of 'fleet', the token files, the store's folder and budget, the folder of the access log, and the ports. Run it as the gateway's user. It changes nothing and sends \
+            of 'origins', the secrets of 'fleet', the token files, the store's folder and budget, the folder of the access log, the ports and Unix sockets. Run it as the gateway's user. It changes nothing and sends \
             nothing over the network.
 
             An invalid file prints one line per finding to standard error. A valid file prints the effective value of each setting, defaults included, the responses that its \

@@ -31,6 +31,13 @@ struct StartCheck {
 
     private mutating func checkStore() {
         let settings = CacheManager.Configuration(configuration.store)
+        let least = CacheManager.Configuration.minimumBudget
+        guard settings.budget >= least else {
+            let message =
+                "\(ByteSize.text(settings.budget)) is too small for a store. The minimum is \(ByteSize.text(least))."
+            errors.append(finding("store.budget", message))
+            return
+        }
         do {
             let largest = try CacheManager.largestBody(settings)
             for rule in configuration.rules.rules {
