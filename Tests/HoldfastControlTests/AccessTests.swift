@@ -144,7 +144,7 @@ import Testing
         // Other notations of addresses, and what only looks like one.
         ("10.7", false), ("0x0a.0.0.7", false), ("167772167", false), ("fd00::7", false), ("[10.0.0.7]", false),
         ("10.0.0.7:a", false), ("10.0.0.7:1:2", false), ("[fd00::7]1", false), ("[fd00::7", false), ("[]", false),
-        ("[fd00::7]:a", false), ("u@10.0.0.7", false), ("[fe80::1%eth0]", false), (" 10.0.0.7", false),
+        ("[fd00::7]:a", false), ("u@10.0.0.7", false), ("[fe80::1%eth0]", false), ("10.0.0.7 a", false),
         // The addresses of all addresses.
         ("0.0.0.0:9464", false), ("[::]:9464", false),
     ]) func addressIsRecognized(_ host: String, _ expected: Bool) throws {

@@ -81,7 +81,9 @@ struct FileReader {
             do throws(Refusal) {
                 try read(expanded)
             } catch {
-                guard expansion.references.mayAppear(in: error.message) else { throw error }
+                // The reader's message would not say which text is empty.
+                let isEmpty = if case .text("", _, _) = expanded { true } else { false }
+                guard isEmpty || expansion.references.mayAppear(in: error.message) else { throw error }
                 try read(value)
                 throw Refusal(
                     "\(shown(value.written)) has a value that this setting does not accept. Change the variable."

@@ -272,7 +272,7 @@ struct ClientGuardTests {
             let named = EitherClient.Request(target: "/p", fields: [("X-Forwarded-For", "192.0.2.1")])
             let requests: [(EitherClient.Request, Int)] = [
                 (.init(target: "/p"), 403), (.init(target: "/a"), 200), (named, trusted.isEmpty ? 403 : 200),
-                (.init(target: "/p", host: "other"), 404),
+                (.init(target: "/p", host: "other"), 421),
             ]
             for (request, status) in requests {
                 let answers = try await statuses(3, kind, gateway, request)
