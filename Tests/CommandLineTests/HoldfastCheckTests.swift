@@ -92,7 +92,7 @@ import Testing
 
     /// A service manager creates folders in '/run' when it starts the gateway.
     @Test func missingFolderOfTheServiceManagerIsAWarning() async throws {
-        let name = "/run/none-\(UInt32.random(in: 0...UInt32.max))/http.sock"
+        let name = "/run/none-\(getpid())/http.sock"
         let outcome = try await check("\(Self.store)\n\(Self.routes)\nlisten: [{unix: \(name)}]")
         #expect(outcome.status == 0, "\(outcome.error)")
         #expect(outcome.error.hasPrefix("warning: ") && outcome.error.contains("'\(name)' cannot be created"))
