@@ -28,7 +28,7 @@ import Testing
             "    match.url     [/prices/*]  (line 9)",
             "    match.method  [GET]  (line 9)", "    to-origin.set  {X-Key: (from the environment: KEY)}  (line 10)",
             "  rule 2 (line 11)", "    for everything", "    tags  [all]  (line 11)", "  route 1 (line 6)",
-            "    mode              offline",
+            "    mode                 offline",
         ] { #expect(text.split(separator: "\n").contains { $0 == line }, "\(line) in\n\(text)") }
     }
 

@@ -213,7 +213,7 @@ import Testing
         #expect(settings.requestFields.set[HTTPField.Name("X-Api-Key") ?? .accept] == "s3cret")
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: secret.path)
         let readable = Self.error(contentsOf: file.path)
-        #expect(readable.contains("'key.txt' is accessible to other users (mode 0644)") && !readable.contains("s3cret"))
+        #expect(readable.contains("/key.txt' is accessible to other users (mode 0644)") && !readable.contains("s3cret"))
         #expect(Self.error(contentsOf: folder.path) == "\(folder.path): The file is a folder.")
         #expect(Self.error(contentsOf: folder.path + "/none") == "\(folder.path)/none: The file does not exist.")
         try Data([0x76, 0xFF, 0xFE]).write(to: file)
