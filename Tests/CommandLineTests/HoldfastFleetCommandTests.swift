@@ -152,7 +152,7 @@ struct HoldfastFleetCommandTests {
                     "\(none)"
                 )
                 let unnamed = try await Tool("holdfast").run(arguments: ["fleet", command])
-                #expect(unnamed.status == 1 && unnamed.error.contains("'--config'"), "\(unnamed)")
+                #expect(unnamed.status == 64 && unnamed.error.contains("'--config'"), "\(unnamed)")
             }
             try write(folder, origin, port: 1)
             try write(Data("short".utf8), to: folder.path + "/secret")

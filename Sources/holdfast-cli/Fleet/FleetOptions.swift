@@ -21,11 +21,12 @@ struct FleetOptions: ParsableArguments {
 
     /// Returns the fleet in the file.
     ///
-    /// - Throws: `CommandFailure` if there is none; `ExitCode` 1 for findings in the file.
+    /// - Throws: `ValidationError` if no file is set; `CommandFailure` if it sets no fleet;
+    ///   `ExitCode` 1 for findings in the file.
     func inspection() throws -> FleetInspection {
         let environment = ProcessInfo.processInfo.environment
         guard let path = file ?? ServeVariable.config.value(in: environment) else {
-            throw CommandFailure("No configuration file is set. Use '--config'.")
+            throw ValidationError("No configuration file is set. Use '--config'.")
         }
         return try Self.inspection(ofFile: path, environment)
     }

@@ -64,7 +64,7 @@ struct FleetStatus: AsyncParsableCommand {
     }
 
     private func serverReport() async throws -> FleetReport {
-        guard let file else { throw CommandFailure("No configuration file is set. Use '--config'.") }
+        guard let file else { throw ValidationError("No configuration file is set. Use '--config'.") }
         let fleet = try FleetOptions.inspection(ofFile: file, ProcessInfo.processInfo.environment)
         do {
             return try await fleet.withLog { log in
