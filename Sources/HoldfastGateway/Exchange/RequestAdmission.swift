@@ -82,7 +82,10 @@ extension ClientExchange {
             } else {
                 session.problem(on: checks, at: record.start)
             }
-        if problem != nil { record.route = inForce.routeLabels[choice.route] }
+        if problem != nil {
+            record.route = inForce.routeLabels[choice.route]
+            problemRoute = inForce.problemRoutes[choice.route]
+        }
         return problem
     }
 }

@@ -137,6 +137,22 @@ import Testing
         }
     }
 
+    /// A client that a route's own lists reject, on a route with pages.
+    @Test(arguments: EitherClient.Kind.allCases) func rejectedClientGetsThePageOfItsRoute(_ kind: EitherClient.Kind)
+        async throws
+    {
+        try await RawOrigin.with(respond: { _ in .ok("a", fields: "Cache-Control: no-store\r\n") }) { origin in
+            var route = try GatewayRoute(path: "/shop", origin: GatewayOrigin(origin.url))
+            route.errorPages.error = Self.page("<h1>Sorry</h1>{status}")
+            route.clients.deny = [try #require(AddressRange("127.0.0.1"))]
+            let routes = try GatewayRoutes([route])
+            try await RunningGateway.with(origin: origin.url, configure: { $0.routes = routes }) { gateway in
+                let page = try await ask(kind, gateway, Self.request())
+                #expect(page.status == 403 && page.text == "<h1>Sorry</h1>403")
+            }
+        }
+    }
+
     private static func page(_ text: String) -> HoldfastConfiguration.Configuration.ErrorPages.Page {
         var page = HoldfastConfiguration.Configuration.ErrorPages.Page(file: "a.html")
         page.template = ProblemPage.Template(text)
