@@ -96,7 +96,7 @@ struct FileReader {
     /// - Returns: whether the version of the file is supported.
     private mutating func read(_ document: FileValue) -> Bool {
         guard case .mapping(let entries, _) = document else {
-            report(document.line, nil, nil, "Expected 'version: 1' and settings, not \(document.shown).")
+            report(document.line, nil, nil, "Expected 'version: 1' and settings, not \(document.kind).")
             return false
         }
         guard let version = entries.first(where: { $0.key == "version" }) else {

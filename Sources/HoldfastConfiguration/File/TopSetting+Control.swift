@@ -58,7 +58,7 @@ extension TopSetting {
     private static func tokens(_ value: FileValue) throws(Refusal) -> [Configuration.Token] {
         guard case .list(let values, _) = value, !values.isEmpty else {
             throw Refusal(
-                "Expected a list of tokens such as '{name: deploy, file: deploy.token, scope: purge}', not \(value.shown)."
+                "Expected a list of tokens such as '{name: deploy, file: deploy.token, scope: purge}', not \(value.kind)."
             )
         }
         guard values.count <= maximumTokens else {
@@ -79,7 +79,7 @@ extension TopSetting {
         var name: String?
         var file: String?
         var scope: Configuration.Scope?
-        for entry in try value.entries("'name', 'file' and 'scope'") {
+        for entry in try value.entries("'name', 'file' and 'scope'", isSecret: true) {
             switch entry.key {
             case "name": name = try tokenName(entry.value)
             case "file": file = try entry.value.text("the path of a file that holds the token")

@@ -197,7 +197,7 @@ extension TopSetting {
     private static func secret(_ value: FileValue) throws(Refusal) -> Configuration.Fleet.Secret {
         switch value {
         case .mapping(let sources, _) where sources.count == 1 && sources[0].key == "env":
-            return .environment(try sources[0].value.text("the name of a variable"))
+            return .environment(try sources[0].value.variable())
         case .mapping(let sources, _) where sources.count == 1 && sources[0].key == "file":
             return .file(try sources[0].value.text("the path of a file"))
         default:

@@ -1,3 +1,5 @@
+import HTTPCacheSemantics
+
 /// A value in a file, with its line. Aliases are expanded.
 indirect enum FileValue {
     /// A scalar. `isPlain` means that it has no quotes. An empty plain scalar means that there is
@@ -41,6 +43,9 @@ indirect enum FileValue {
         }
     }
 
+    /// The kind of the value, without its text.
+    var kind: String { if case .text(let text, _, _) = self, !text.isEmpty { "text" } else { shown } }
+
     /// Returns a string that is not empty.
     func text(_ expected: String = "text") throws(Refusal) -> String {
         guard case .text(let text, _, _) = self, !text.isEmpty else {
@@ -60,11 +65,22 @@ indirect enum FileValue {
         }
     }
 
-    func entries(_ expected: String) throws(Refusal) -> [Entry] {
+    ///
+    /// - Parameter isSecret: whether text in its place may be a secret.
+    func entries(_ expected: String, isSecret: Bool = false) throws(Refusal) -> [Entry] {
         guard case .mapping(let entries, _) = self else {
-            throw Refusal("Expected \(expected), not \(shown).", line: line)
+            throw Refusal("Expected \(expected), not \(isSecret ? kind : shown).", line: line)
         }
         return entries
+    }
+
+    /// Returns the name of an environment variable. Other text is not shown, because it may be the
+    /// secret itself.
+    func variable() throws(Refusal) -> String {
+        guard case .text(let name, _, _) = self, !name.isEmpty,
+            name.utf8.allSatisfy({ $0.isAlphanumeric || $0 == UInt8(ascii: "_") })
+        else { throw Refusal("Expected the name of a variable: letters, digits and '_'.", line: line) }
+        return name
     }
 
     /// Whether the value is `off`, in any YAML or JSON spelling.

@@ -224,7 +224,7 @@ enum Readers {
     /// Reads the fields to set. No message contains a value, because it may be a misplaced secret.
     static func fields(_ value: FileValue) throws(Refusal) -> [HTTPField.Name: FieldValue] {
         var result: [HTTPField.Name: FieldValue] = [:]
-        for entry in try value.entries("names and values of fields") {
+        for entry in try value.entries("names and values of fields", isSecret: true) {
             guard let name = HTTPField.Name(entry.key) else {
                 throw Refusal("\(shown(entry.key)) is not a field name.", line: entry.line)
             }
@@ -244,7 +244,7 @@ enum Readers {
         switch entry.value {
         case .text(let text, let isPlain, _) where !(isPlain && text.isEmpty): return .literal(text)
         case .mapping(let sources, _) where sources.count == 1 && sources[0].key == "env":
-            return .environment(try sources[0].value.text("the name of a variable"))
+            return .environment(try sources[0].value.variable())
         case .mapping(let sources, _) where sources.count == 1 && sources[0].key == "file":
             return .file(try sources[0].value.text("the path of a file"))
         default:
