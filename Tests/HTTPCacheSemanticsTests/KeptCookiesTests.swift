@@ -103,4 +103,23 @@ import Testing
         )
         #expect(!freshened.fields.contains(.setCookie))
     }
+
+    /// The response to a user's HEAD neither freshens nor invalidates the copy of visitors.
+    @Test(arguments: ["4", "5"]) func headWithAKeptCookieChangesNoSharedCopy(_ length: String) {
+        let fields = [("content-type", "text/html"), ("etag", "\"1\""), ("cache-control", "public, max-age=60")]
+        func update(_ policy: CachePolicy) -> HeadUpdate {
+            var head = request([("cookie", "session=1")])
+            head.method = .head
+            return policy.headUpdate(
+                of: stored(fields),
+                bodyLength: 4,
+                by: response(fields + [("content-length", length)]),
+                to: head,
+                requestTime: noon,
+                responseTime: noon
+            )
+        }
+        if case .unrelated = update(policy(kept: ["session"])) {} else { Issue.record("The copy changes.") }
+        if case .unrelated = update(policy()) { Issue.record("Without a rule, 'public' is enough.") }
+    }
 }

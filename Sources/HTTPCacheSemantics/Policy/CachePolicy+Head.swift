@@ -63,6 +63,9 @@ extension CachePolicy {
                 countsMustRevalidate: !hasCookie
             )
             if hasCredentials && !isShareable { return .unrelated }
+            let isInfluenced =
+                overrides(of: stored.fields)?.bindsToCookies(FieldNameList(.vary, in: stored.fields)) == true
+            if isInfluenced, request.headerFields.contains(.cookie) { return .unrelated }
         }
         let validators = compareValidators(of: stored, with: fields, received: responseTime)
         if validators == .different { return .invalidate }

@@ -106,9 +106,7 @@ extension CachePolicy {
     /// the origin.
     private func isShared(_ stored: StoredResponseHead, _ fields: StoredFields) -> Bool {
         guard fields.directives.allowsSharing || fields.overrides?.ignoresCookie == true else { return false }
-        // The cookies that a rule keeps affect responses, even those that say 'public'.
-        guard fields.overrides?.keptCookies != nil else { return true }
-        return FieldNameList(.vary, in: stored.fields).names.contains(HTTPField.Name.cookie.canonicalName)
+        return fields.overrides?.bindsToCookies(FieldNameList(.vary, in: stored.fields)) != true
     }
 
     /// Returns whether the response's own fields forbid stale use, and which directive does. The

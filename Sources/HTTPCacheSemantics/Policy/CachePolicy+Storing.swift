@@ -99,9 +99,7 @@ extension CachePolicy {
         }
         let isReplaced = overrides?.replacesLifetime(status: code, isStated: isStated) == true
         // A rule says that the cookies affect the response. Then `public` is not enough.
-        let isInfluenced =
-            requested.hasCookie && overrides?.keptCookies != nil
-            && !vary.names.contains(HTTPField.Name.cookie.canonicalName)
+        let isInfluenced = requested.hasCookie && overrides?.bindsToCookies(vary) == true
         let mayBeShared = sharesWithCredentials(
             directives,
             overrides,

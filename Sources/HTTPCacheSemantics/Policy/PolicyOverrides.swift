@@ -162,3 +162,11 @@ extension ResponseDirectives {
         if let seconds = overrides.staleIfError { staleIfError = DeltaSeconds(seconds: seconds) }
     }
 }
+
+extension PolicyOverrides {
+    /// Returns whether a response to a request with a `Cookie` is only for that request, even if it
+    /// is `public`: a rule says that the cookies affect responses, and `Vary` does not list them.
+    func bindsToCookies(_ vary: FieldNameList) -> Bool {
+        keptCookies != nil && !vary.names.contains("cookie")
+    }
+}
