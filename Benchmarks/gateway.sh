@@ -16,8 +16,9 @@
 #
 # With '--binary OLD --binary NEW' it measures two programs and no peers, in seven rounds in which
 # they take turns, and fails if the new one takes more than 1.05 of the old one's CPU for a hit or a
-# miss (the median of the rounds' ratios), or more than 1.03 of its instructions for a hit
-# (callgrind). Cases: instructions, hit_1k, miss, and log: hits with the access log off, with notable
+# miss (the median of the rounds' ratios), or more than 1.03 of its instructions (callgrind). Cases:
+# instructions (hits from memory over HTTP/1 and HTTP/2, hits from disk, misses), guards: a hit with
+# an address list and a rate, hit_1k, miss, and log: hits with the access log off, with notable
 # requests, and with all.
 #
 # The server runs on the first core, wrk and the origin on the second. For Linux. Installs missing

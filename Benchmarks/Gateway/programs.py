@@ -5,6 +5,7 @@ import re
 import signal
 import socket
 import subprocess
+from dataclasses import dataclass, replace
 
 import servers
 from cases import Cases
@@ -14,12 +15,14 @@ from results import ratio
 PROCESSOR_LIMIT, INSTRUCTION_LIMIT = 1.05, 1.03
 # Of the old program's CPU without a log, and of the CPU without a log.
 METRICS_LIMIT, NOTABLE_LIMIT, ALL_LIMIT = 1.03, 1.01, 1.15
+# Of the instructions of a hit without guards.
+GUARDS_LIMIT = 1.02
 
 
 class Programs(Cases):
     """The cases of Cases that compare, with the old program in place of the peers."""
 
-    NAMES = ["instructions", "hit_1k", "miss", "log"]
+    NAMES = ["instructions", "guards", "hit_1k", "miss", "log"]
 
     def pair(self, origin):
         """Starts both programs, each with a store of its own."""
@@ -78,36 +81,46 @@ class Programs(Cases):
     # MARK: Instructions
 
     def instructions(self):
-        """Instructions of a hit, which other load on the machine does not change."""
+        """Instructions of a request of each kind, which other load on the machine does not change."""
         origin = self.start(servers.origin(self.folder))
-        old, new = (self.instructions_of_a_hit(name, binary, origin) for name, binary in zip(("old", "new"), self.options.binary))
-        name = "Hit, 1 KiB, from memory: instructions"
-        self.results.limit(f"{name}, old", old)
-        self.results.limit(f"{name}, new", new)
-        self.results.limit(f"{name}, of the old program's", new / old, ("at most", INSTRUCTION_LIMIT), digits=3)
+        for kind in KINDS:
+            old, new = (self.instructions_of(kind, name, binary, origin) for name, binary in zip(("old", "new"), self.options.binary))
+            name = f"{kind.name}: instructions"
+            self.results.limit(f"{name}, old", old)
+            self.results.limit(f"{name}, new", new)
+            self.results.limit(f"{name}, of the old program's", new / old, ("at most", INSTRUCTION_LIMIT), digits=3)
 
-    def instructions_of_a_hit(self, name, binary, origin):
+    def guards(self):
+        """What an address list and a rate add to a hit of the new program."""
+        origin = self.start(servers.origin(self.folder))
+        guarded = replace(HIT, extra=ALLOW, limits=RATE)
+        off, on = (self.instructions_of(kind, name, self.options.binary[1], origin) for kind, name in [(HIT, "unguarded"), (guarded, "guarded")])
+        name = f"{HIT.name}, with an address list and a rate: instructions"
+        self.results.limit(f"{name}, of those without", on / off, ("at most", GUARDS_LIMIT), digits=3)
+
+    def instructions_of(self, kind, name, binary, origin):
         """The difference between a long run and a short one, for each request.
 
         Both begin and end in the same way, so the difference is that of the requests.
         """
         few, many = (1000, 3000) if self.options.quick else (2000, 12_000)
-        counted = [self.counted(os.path.join(self.folder, f"{name}-{count}"), binary, origin, count) for count in (few, many)]
+        folder = os.path.join(self.folder, kind.label)
+        counted = [self.counted(kind, os.path.join(folder, f"{name}-{count}"), binary, origin, count) for count in (few, many)]
         return (counted[1] - counted[0]) / (many - few)
 
-    def counted(self, folder, binary, origin, count):
-        """The instructions of a whole run with that number of hits, counted by callgrind."""
+    def counted(self, kind, folder, binary, origin, count):
+        """The instructions of a whole run with that number of requests, counted by callgrind."""
         os.makedirs(folder)
         # valgrind reads all debug information before it begins, which takes minutes.
         stripped = os.path.join(folder, "stripped")
         subprocess.run(["objcopy", "--strip-debug", binary, stripped], check=True)
-        server = servers.holdfast(folder, stripped, origin.port)
+        server = servers.holdfast(folder, stripped, origin.port, memory=kind.memory, extra=kind.extra, limits=kind.limits)
         server.command = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *server.command]
         # Hashes differ from process to process otherwise, and their collisions with them.
         server.environment = {"SWIFT_DETERMINISTIC_HASHING": "1", "LD_PRELOAD": self.main_queue()}
         server.patience = 300
         self.start(server)
-        ask_again_and_again(server.port, "/1k/a", count)
+        kind.ask(server.port, kind, count)
         server.process.send_signal(signal.SIGTERM)
         server.process.wait(server.patience)
         os.remove(stripped)
@@ -117,7 +130,6 @@ class Programs(Cases):
         if not found:
             raise Failure(f"callgrind counted nothing:\n{text[-2000:]}")
         return int(found[1])
-
 
     def main_queue(self):
         """A library with another dispatch_main: see dispatch_main.c."""
@@ -129,19 +141,62 @@ class Programs(Cases):
         return library
 
 
-def ask_again_and_again(port, target, count):
-    """Sends requests on one connection, each when the response to the one before has come."""
-    request = f"GET {target} HTTP/1.1\r\nHost: count.test\r\n\r\n".encode()
+def ask_one_by_one(port, kind, count):
+    """Sends requests on one connection, each when the response to the one before has come.
+
+    The first round stores the responses of a kind that has hits.
+    """
     with socket.create_connection(("127.0.0.1", port), timeout=300) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         received = connection.makefile("rb")
-        for number in range(count):
-            connection.sendall(request)
+        for number in range(count + kind.targets if kind.hits else count):
+            target = f"{kind.prefix}{number % kind.targets if kind.hits else number}"
+            connection.sendall(f"GET {target} HTTP/1.1\r\nHost: count.test\r\n\r\n".encode())
             head = b""
             while line := received.readline().rstrip(b"\r\n"):
                 head += line + b"\n"
             length = int(re.search(rb"(?i)^content-length: (\d+)$", head, re.MULTILINE)[1])
             if len(received.read(length)) != length or not head.startswith(b"HTTP/1.1 200"):
                 raise Failure(f"Request {number} got {head[:60]!r}.")
-            if number and b"cache-status: holdfast; hit" not in head.lower():
-                raise Failure(f"Request {number} is no hit: {head!r}")
+            expected = kind.hits and number >= kind.targets
+            if (b"cache-status: holdfast; hit" in head.lower()) != expected:
+                raise Failure(f"Request {number} is {'no' if expected else 'a'} hit: {head!r}")
+
+
+def ask_over_http2(port, kind, count):
+    """Sends requests on one HTTP/2 connection, one stream at a time."""
+    # The first response is stored, so that each of h2load's requests is a hit.
+    ask_one_by_one(port, kind, 0)
+    command = ["h2load", "-t", "1", "-c", "1", "-m", "1", "-n", str(count), f"http://127.0.0.1:{port}{kind.prefix}0"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if f"{count} succeeded" not in done.stdout or f"{count} 2xx" not in done.stdout:
+        raise Failure(f"h2load met errors:\n{done.stdout}")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of request whose instructions are counted."""
+
+    name: str
+    label: str
+    prefix: str
+    hits: bool = True
+    # The number of different targets that are asked for in turn, if they are hits.
+    targets: int = 1
+    memory: str = "256 MiB"
+    extra: str = ""
+    limits: str = ""
+    ask: callable = ask_one_by_one
+
+
+HIT = Kind("Hit, 1 KiB, from memory", "hit", "/1k/")
+KINDS = [
+    HIT,
+    Kind("Hit, 1 KiB, from memory, HTTP/2", "h2", "/1k/", ask=ask_over_http2),
+    # 4 MiB in turn, so that the memory tier never has the next one.
+    Kind("Hit, 8 KiB, from disk", "disk", "/8k/", targets=500, memory="1 MiB"),
+    Kind("Miss passing through, 1 KiB", "pass", "/pass/", hits=False),
+    Kind("Miss that is stored, 1 KiB", "stored", "/1k/", hits=False),
+]
+# A rate that no run reaches.
+ALLOW, RATE = "clients: {allow: [127.0.0.0/8]}", ", requests: {rate: 1000000/s, burst: 1000000, by: address}"

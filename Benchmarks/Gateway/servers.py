@@ -102,7 +102,7 @@ def slow_origin(folder, port=None):
 # MARK: The gateway
 
 
-def holdfast(folder, binary, origin_port, slow_port=None, memory="256 MiB", budget="2 GiB", extra="", port=None, tls=None):
+def holdfast(folder, binary, origin_port, slow_port=None, memory="256 MiB", budget="2 GiB", extra="", limits="", port=None, tls=None):
     """The release build on one loop."""
     folder, port, tls_port = made(folder, "holdfast"), port or free_port(), free_port()
     # Programs from before there were lists know this form alone.
@@ -114,7 +114,7 @@ def holdfast(folder, binary, origin_port, slow_port=None, memory="256 MiB", budg
     text = f"""version: 1
 listen: {listen}
 store: {{path: '{folder}/store', memory: {memory}, budget: {budget}}}
-limits: {{connections: {CONNECTIONS}}}
+limits: {{connections: {CONNECTIONS}{limits}}}
 {extra}
 routes:
 {slow}  - {{name: origin, origin: 'http://127.0.0.1:{origin_port}'}}

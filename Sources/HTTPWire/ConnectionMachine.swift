@@ -158,10 +158,14 @@ package struct ConnectionMachine {
 
     /// Whether the connection stays open after the current response.
     package var isKeptAlive: Bool {
-        guard case .exchange(let exchange) = state else { return false }
-        // Content that was announced but never requested may or may not arrive. Nothing after it
-        // can be trusted.
-        return exchange.isKeptAlive && !isDraining && !(exchange.owesContinue && !exchange.content.isComplete)
+        // Changes nothing. A getter that is not 'mutating' gets a copy of the whole machine if the
+        // caller is in another module and keeps the machine in a class.
+        mutating get {
+            guard case .exchange(let exchange) = state else { return false }
+            // Content that was announced but never requested may or may not arrive. Nothing after
+            // it can be trusted.
+            return exchange.isKeptAlive && !isDraining && !(exchange.owesContinue && !exchange.content.isComplete)
+        }
     }
 
     // MARK: Events of the channel
@@ -246,8 +250,11 @@ package struct ConnectionMachine {
     /// The bytes of the next request's head, if it may be served immediately: the head is complete,
     /// and the connection stays open after it.
     package var wholeHead: ByteBuffer? {
-        guard case .idle = state, !isDraining, hasBegun || !mayBePreface else { return nil }
-        return decoder.wholeHead
+        // See 'isKeptAlive' for 'mutating'.
+        mutating get {
+            guard case .idle = state, !isDraining, hasBegun || !mayBePreface else { return nil }
+            return decoder.wholeHead
+        }
     }
 
     /// Skips the request with this head, which was served. It had no content and keeps the

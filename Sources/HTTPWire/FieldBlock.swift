@@ -10,8 +10,11 @@ package struct FieldBlock {
     private(set) var fields = HTTPFields()
     private var rest: Int
     private var restCount: Int
-    private let tooLong: MessageRefusal
-    private let tooMany: MessageRefusal
+    // The parts of a refusal, in few bytes: decoders copy their states, which contain the block.
+    private let reason: MessageRefusal.Reason
+    private let status: UInt16
+    private let limit: UInt32
+    private let count: UInt32
     private var cutter = LineCutter()
 
     /// Whether no bytes of the block have been read.
@@ -23,8 +26,14 @@ package struct FieldBlock {
     init(limit: Int, count: Int, tooLarge: MessageRefusal) {
         self.rest = limit
         self.restCount = count
-        tooLong = MessageRefusal(tooLarge.reason, status: tooLarge.status, .bytes(limit))
-        tooMany = MessageRefusal(tooLarge.reason, status: tooLarge.status, .lines(count))
+        reason = tooLarge.reason
+        status = UInt16(clamping: tooLarge.status)
+        self.limit = UInt32(clamping: limit)
+        self.count = UInt32(clamping: count)
+    }
+
+    private func refusal(_ detail: MessageRefusal.Detail) -> MessageRefusal {
+        MessageRefusal(reason, status: Int(clamping: status), detail)
     }
 
     /// Reads more lines. Returns whether it reached the empty line that ends the block.
@@ -45,12 +54,13 @@ package struct FieldBlock {
     ) throws(MessageRefusal) -> Bool {
         // Reserves memory for the fields of most messages. Growing later would copy all fields.
         if fields.isEmpty, bytes.first != .carriageReturn { fields.reserveCapacity(8) }
+        let tooLong = refusal(.bytes(Int(clamping: limit)))
         while true {
             let rests = bytes.part(length..<bytes.count)
             guard let count = try cutter.next(in: rests, limit: max(rest, 1), tooLong: tooLong) else { return false }
             length += count + 2
             if count == 0 { return true }
-            guard restCount > 0 else { throw tooMany }
+            guard restCount > 0 else { throw refusal(.lines(Int(clamping: count))) }
             restCount -= 1
             rest = max(rest - count - 2, 0)
             fields.append(try Self.field(rests.part(0..<count)))

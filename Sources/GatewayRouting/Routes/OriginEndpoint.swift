@@ -1,4 +1,8 @@
 /// The address of an origin to connect to. RFC 9110 §4.3
+///
+/// Inlinable, because the origins' tables, which are in another module, look it up several times
+/// per request.
+@usableFromInline
 package struct OriginEndpoint: Hashable, Sendable, CustomStringConvertible {
     package var isSecure: Bool
     /// The host; an IPv6 address is in brackets.
@@ -14,7 +18,21 @@ package struct OriginEndpoint: Hashable, Sendable, CustomStringConvertible {
         (self.isSecure, self.host, self.port) = (isSecure, host, port)
     }
 
+    @inlinable
+    package static func == (one: OriginEndpoint, other: OriginEndpoint) -> Bool {
+        one.port == other.port && one.isSecure == other.isSecure && one.revision == other.revision
+            && one.host == other.host && one.address == other.address
+    }
+
+    /// Few endpoints differ in anything else.
+    @inlinable
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(host)
+        hasher.combine(port)
+    }
+
     /// A host and a port to connect to.
+    @usableFromInline
     package struct Address: Hashable, Sendable, CustomStringConvertible {
         var host: String
         var port: UInt16

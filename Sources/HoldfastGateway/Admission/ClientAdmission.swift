@@ -23,8 +23,9 @@ struct ClientAdmission: Sendable {
     let checksRoutes: Bool
     private let trusted: [AddressRange]
     private let checks: [any RequestCheck]
-    /// The checks of the client's own requests; empty if its requests name other clients.
-    private let own: [ClientCheck]
+    /// The checks of the client's own requests, made before a request is decoded; empty if its
+    /// requests name other clients.
+    let ownChecks: [ClientCheck]
 
     /// - Parameters:
     ///   - settings: the engine's settings' version. Read it before the configuration, so that
@@ -42,8 +43,8 @@ struct ClientAdmission: Sendable {
         checks = admission.requestChecks
         checksRoutes = configuration.routes.checkClients
         needsFields = (!checks.isEmpty || checksRoutes) && traits.contains(.trusted)
-        own = needsFields ? [] : checks.compactMap { $0.requests(of: client.ownAddress) }
-        isChecked = !own.isEmpty
+        ownChecks = needsFields ? [] : checks.compactMap { $0.requests(of: client.ownAddress) }
+        isChecked = !ownChecks.isEmpty
     }
 
     /// Whether the client may state the addresses and other facts of its own clients.
@@ -58,14 +59,6 @@ struct ClientAdmission: Sendable {
     func principal(_ fields: HTTPFields, _ configuration: GatewayConfiguration) -> RequestClient {
         guard isTrusted(by: configuration) else { return client.own }
         return GatewayClient.address(behind: fields, configuration).map { RequestClient($0) } ?? client.own
-    }
-
-    /// Asks the checks about a request that is not decoded yet.
-    ///
-    /// - Returns: the problem that the client gets; `nil` if the request passes, or if the checks
-    ///   are asked later.
-    func problem(at now: NIODeadline) -> Problem? {
-        isChecked ? own.firstProblem(at: now) : nil
     }
 
     /// Asks the checks about a decoded request whose fields name the client.

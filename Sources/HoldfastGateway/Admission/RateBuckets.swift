@@ -45,6 +45,8 @@ struct RateBuckets {
         var wait: UInt64?
         /// A change to log.
         var change: Change?
+        /// The place of the client's bucket; `nil` if the client shares one.
+        var place: Int?
     }
 
     /// A change that concerns operators. It is reported again after a minute without it.
@@ -56,11 +58,16 @@ struct RateBuckets {
     }
 
     /// Takes a token of a client, if it has one.
-    mutating func take(_ group: RateGroup, at now: NIODeadline) -> Decision {
+    ///
+    /// - Parameter place: where the client's bucket was last. It saves a search of the table,
+    ///   unless another client's bucket is there now.
+    mutating func take(_ group: RateGroup, at now: NIODeadline, lastAt place: Int = -1) -> Decision {
         latest = max(latest, now.uptimeNanoseconds)
         let (rate, time) = (self.rate, latest)
         var decision = Decision()
-        if let place = places[group] ?? makeBucket(for: group) {
+        let isThere = buckets.indices.contains(place) && buckets[place].group == group
+        if let place = isThere ? place : places[group] ?? makeBucket(for: group) {
+            decision.place = place
             decision.wait = rate.take(&buckets[place].fullAt, at: time)
         } else {
             decision.wait = rate.take(&shared, at: time)

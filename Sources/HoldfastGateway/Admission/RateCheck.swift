@@ -37,8 +37,11 @@ final class RateCheck: RequestCheck {
 
     func requests(of client: ClientAddress) -> ClientCheck? {
         let group = RateGroup(client.text, by: subject.rate.grouping)
+        let place = BucketPlace()
         return { [self] now in
-            let decision = buckets.withLock { $0.take(group, at: now) }
+            let known = place.index.load(ordering: .relaxed)
+            let decision = buckets.withLock { $0.take(group, at: now, lastAt: known) }
+            if let index = decision.place, index != known { place.index.store(index, ordering: .relaxed) }
             if let change = decision.change { log(change) }
             return decision.wait.map { problem(seconds: $0.wholeSeconds) }
         }
@@ -70,6 +73,11 @@ final class RateCheck: RequestCheck {
         case .sharing: logger.warning("Too many clients have a rate, so new ones share one", metadata: metadata)
         }
     }
+}
+
+/// Where the bucket of a connection's client was last.
+private final class BucketPlace: Sendable {
+    let index = Atomic(-1)
 }
 
 extension RateCheck.Subject {

@@ -410,6 +410,8 @@ final class ClientExchange: @unchecked Sendable {
         guard isRecorded else { return }
         record.end = .now()
         record.abort = abort
+        // One copy for both: each use of a class's property would make one.
+        let record = record
         session.telemetry.record(record)
         trace.end(record)
     }

@@ -35,7 +35,10 @@ extension ClientSession {
         if admission.settings != settings { renewAdmission(settings) }
         // A request that is traced needs an exchange, because exchanges create spans.
         let trace = service.tracer?.drawTrace()
-        if admission.isChecked, let problem = admission.problem(at: now) { return .rejected(problem, trace) }
+        // A method of the admission would get a copy of it.
+        if admission.isChecked, let problem = admission.ownChecks.firstProblem(at: now) {
+            return .rejected(problem, trace)
+        }
         guard let head, trace == nil, !admission.needsFields else { return .exchange(trace) }
         return .hot(HotKey(head, of: admission.traits, settings: settings))
     }

@@ -108,7 +108,7 @@ final class LoopTelemetry {
         log?.write(record)
         if let problem = record.facts?.problem { numbers.problems[Problem.number(ofCode: problem)] += 1 }
         if record.isOfConnection { return }
-        let number = numbers.durations.number(of: RequestLabels(record))
+        let number = numbers.durations.number(of: record.labels)
         numbers.durations.add(record.measuredDuration.seconds, to: number)
         record.count(in: &numbers.counters)
         record.countForecast(in: &numbers.counters, at: clock)

@@ -109,18 +109,22 @@ struct RequestDurations: Sendable {
     )
 }
 
-extension RequestLabels {
-    init(_ record: ExchangeRecord) {
-        self.init(
-            route: record.route,
-            method: KnownMethods.number(of: record.request?.method),
-            status: record.status ?? 0,
-            version: (record.request?.receivedProtocol ?? .http11).rawValue,
-            isSecure: record.client.isSecure,
-            error: record.errorType
+extension ExchangeRecord {
+    /// The labels of the request's duration. An initializer of the labels would get a copy of the
+    /// record.
+    var labels: RequestLabels {
+        RequestLabels(
+            route: route,
+            method: KnownMethods.number(of: request?.method),
+            status: status ?? 0,
+            version: (request?.receivedProtocol ?? .http11).rawValue,
+            isSecure: client.isSecure,
+            error: errorType
         )
     }
+}
 
+extension RequestLabels {
     fileprivate func labels(_ names: [String]) -> MetricLabels {
         let all = [
             ("http_request_method", KnownMethods.names[method]),

@@ -40,7 +40,7 @@ struct HTTP2FieldSection {
             blockLength += length + ": \r\n".utf8.count
             count += 1
         }
-        if refusal == nil {
+        if isWithinLimits {
             bytes.writeWithUnsafeMutableBytes(minimumWritableBytes: 8 + length) { room in
                 room.storeBytes(of: UInt32(name.count).bigEndian, as: UInt32.self)
                 room.storeBytes(of: UInt32(value.count).bigEndian, toByteOffset: 4, as: UInt32.self)
@@ -57,19 +57,28 @@ struct HTTP2FieldSection {
     /// The bytes that are the same for identical sections; `nil` if the section exceeds a limit. In
     /// that case some fields are missing from the bytes, which could then match a different
     /// request.
-    var lookupKey: ByteBuffer? { refusal == nil ? bytes : nil }
+    var lookupKey: ByteBuffer? {
+        // Changes nothing. A getter that is not 'mutating' gets a copy of the section, because the
+        // connection is a class.
+        mutating get { isWithinLimits ? bytes : nil }
+    }
 
     /// The number of bytes of all decoded fields.
     var decodedCount: Int { lineLength + blockLength }
 
+    private var isWithinLimits: Bool {
+        lineLength <= limits.startLine && blockLength <= limits.fieldBlock && count <= limits.fieldCount
+    }
+
     private var refusal: MessageRefusal? {
+        if isWithinLimits { return nil }
         if lineLength > limits.startLine {
             return MessageRefusal(.startLineTooLong, status: 414, .bytes(limits.startLine))
         }
         if blockLength > limits.fieldBlock {
             return MessageRefusal(.fieldsTooLarge, status: 431, .bytes(limits.fieldBlock))
         }
-        return count > limits.fieldCount ? MessageRefusal(.fieldsTooLarge, status: 431, .lines(limits.fieldCount)) : nil
+        return MessageRefusal(.fieldsTooLarge, status: 431, .lines(limits.fieldCount))
     }
 
     /// Returns the request's head, validated like a head in HTTP/1.

@@ -139,10 +139,15 @@ final class OriginPool: Sendable {
     /// pool is closed.
     func keep(_ connection: OriginConnection, _ endpoint: OriginEndpoint) -> Bool {
         state.withLock { state in
-            guard !state.isClosed, state.idle[endpoint]?.count ?? 0 < limit,
-                state.suspects.isEmpty || !state.suspects.contains(endpoint, at: .now())
-            else { return false }
-            state.idle[endpoint, default: []].append(connection)
+            guard !state.isClosed, state.suspects.isEmpty || !state.suspects.contains(endpoint, at: .now()) else {
+                return false
+            }
+            guard let place = state.idle.index(forKey: endpoint) else {
+                if limit > 0 { state.idle[endpoint] = [connection] }
+                return limit > 0
+            }
+            guard state.idle.values[place].count < limit else { return false }
+            state.idle.values[place].append(connection)
             return true
         }
     }

@@ -42,7 +42,10 @@ final class OriginTelemetry: MetricsCollector {
         /// Returns the index of a series, which is created on first use. If there are too many
         /// series, returns the index of a series with fewer labels.
         mutating func number(of labels: Labels) -> Int {
+            // Only an origin with a name has series, and it keeps its name.
+            if let number = numbers[labels] { return number }
             var kept = labels
+            if let origin = labels.origin, names[origin] == nil { kept.origin = nil }
             if let number = number(of: kept, within: OriginTelemetry.share) { return number }
             kept.isClass = kept.status > 0
             kept.status = kept.status / 100 * 100
@@ -120,8 +123,6 @@ final class OriginTelemetry: MetricsCollector {
         case .failure: labels.error = TransportError.Code.cancelled.label
         }
         state.withLock { [labels] state in
-            var labels = labels
-            if state.names[endpoint] == nil { labels.origin = nil }
             state.series[state.number(of: labels)].durations.add(seconds)
         }
     }

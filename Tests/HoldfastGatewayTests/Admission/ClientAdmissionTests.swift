@@ -59,7 +59,7 @@ struct ClientAdmissionTests {
         let admission = admission(peer, configuration, checks: [check])
         let fields: HTTPFields = [.xForwardedFor: "192.0.2.1"]
         let problems = [
-            admission.problem(at: .now()), admission.problem(naming: fields, at: .now(), configuration),
+            admission.ownChecks.firstProblem(at: .now()), admission.problem(naming: fields, at: .now(), configuration),
         ]
         #expect(problems.compactMap(\.self).count == 1)
         let isTrusted = peer == "10.0.0.1"

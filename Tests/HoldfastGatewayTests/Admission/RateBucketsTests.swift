@@ -19,13 +19,17 @@ struct RateBucketsTests {
     /// A table whose requests all come at times in milliseconds.
     private final class Table {
         private(set) var buckets: RateBuckets
+        /// Where each client's bucket was last, as its connection knows it.
+        private var places: [UInt32: Int] = [:]
 
         init(_ rate: Rate, limit: Int = RateBuckets.limit) { buckets = RateBuckets(rate, limit: limit) }
 
         /// Returns the milliseconds to wait; 0 if the request passes.
         func take(_ client: UInt32, at milliseconds: UInt64) -> UInt64 {
-            let wait = buckets.take(.ipv4(client), at: RateBucketsTests.at(milliseconds)).wait
-            return (wait ?? 0) / RateBucketsTests.millisecond
+            let now = RateBucketsTests.at(milliseconds)
+            let decision = buckets.take(.ipv4(client), at: now, lastAt: places[client] ?? -1)
+            if let place = decision.place { places[client] = place }
+            return (decision.wait ?? 0) / RateBucketsTests.millisecond
         }
     }
 
@@ -87,6 +91,18 @@ struct RateBucketsTests {
         for _ in 0..<3 { #expect(table.take(0, at: 1000) == 0) }
         for other in UInt32(1)...1000 { _ = table.take(other, at: 1000 + UInt64(other)) }
         #expect(table.take(0, at: 2000) == 59_000)
+    }
+
+    /// Mutant: `place-of-another-client-is-used`.
+    @Test func placeThatAnotherClientHasNowIsNotUsed() {
+        var buckets = RateBuckets(Rate(1, per: .second, burst: 2), limit: 1)
+        let first = buckets.take(.ipv4(1), at: Self.at(1000))
+        #expect(first.place == 0)
+        // The first client's bucket is full again, so the second client replaces it.
+        for _ in 0..<2 { #expect(buckets.take(.ipv4(2), at: Self.at(9000)).wait == nil) }
+        let shared = buckets.take(.ipv4(1), at: Self.at(9000), lastAt: 0)
+        #expect(shared.wait == nil && shared.place == nil, "it shares a bucket, and does not wait for the other client")
+        #expect(buckets.take(.ipv4(2), at: Self.at(9000), lastAt: 7).wait == 1_000_000_000, "no such place")
     }
 
     @Test func millionAddressesNeedOneTable() {
