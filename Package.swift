@@ -190,7 +190,10 @@ let package = Package(
         // Which origin a request goes to, and the rewriting of URLs on the way back.
         .target(
             name: "GatewayRouting",
-            dependencies: ["HTTPCacheSemantics", "HoldfastConfiguration", "HTTPWire", httpTypes, nioCore]
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastConfiguration", "HTTPWire",
+                httpTypes, nioCore,
+            ]
         ),
         .target(
             name: "OriginConnections",

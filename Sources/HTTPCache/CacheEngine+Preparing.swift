@@ -13,7 +13,7 @@ extension CacheEngine {
         let snapshot = PreparedRequest.Snapshot(
             policy: policy,
             partitions: partitions,
-            mode: mode,
+            modes: modes,
             staleness: staleness,
             selectsByScheme: selectsByScheme,
             contact: contactLease?.contact ?? .lasting,

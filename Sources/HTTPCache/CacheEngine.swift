@@ -53,7 +53,7 @@ public final class CacheEngine: Sendable {
     package let sleeper: any Clock<Duration>
     let deadlines: Deadlines
     let jitter: @Sendable () -> Double
-    private let currentMode: Mutex<OfflineMode>
+    private let currentModes: Mutex<EngineModes>
     /// The number of seconds of ``staleness``.
     private let extendedStaleness = Atomic<Int64>(0)
     private let currentSettings: Mutex<Settings>
@@ -96,7 +96,7 @@ public final class CacheEngine: Sendable {
         contactLease = parts.contact
         self.policy = policy
         partitions = CredentialPartition(secret: credentialSecret)
-        currentMode = Mutex(mode)
+        currentModes = Mutex(EngineModes(mode: mode))
         currentSettings = Mutex(Settings(options: options, rules: rules))
         hasRulesWithPaths = Atomic(rules?.havePaths ?? false)
         contentPermits = ContentPermits(bytes: options.responseMemory)
@@ -125,12 +125,24 @@ public final class CacheEngine: Sendable {
     /// How much of the network may be used. A change applies to requests that arrive after it.
     /// Requests in progress are not affected.
     public var mode: OfflineMode {
-        get { currentMode.withLock { $0 } }
+        get { modes.mode }
         set {
-            currentMode.withLock { $0 = newValue }
+            currentModes.withLock { $0.mode = newValue }
             settingsChanged()
         }
     }
+
+    /// Stricter modes for some targets, in addition to ``mode``; `nil`, the default, costs nothing.
+    /// A change applies to requests that arrive after it.
+    package var targetModes: (any TargetModes)? {
+        get { modes.ofTargets }
+        set {
+            currentModes.withLock { $0.ofTargets = newValue }
+            settingsChanged()
+        }
+    }
+
+    var modes: EngineModes { currentModes.withLock { $0 } }
 
     /// The minimum staleness that is allowed for every stored response while its origin fails. A
     /// change applies to requests that arrive after it.
@@ -183,10 +195,11 @@ public final class CacheEngine: Sendable {
     package var settingsVersion: UInt64 { changes.load(ordering: .acquiring) }
 
     /// Returns how much of the network a request may use: the engine's mode, or a stricter mode if
-    /// a rule or the request's own settings set one.
+    /// an operator, a rule or the request's own settings set one.
     package func mode(for request: CacheRequest) -> OfflineMode {
-        guard rules != nil || request.overrides != nil else { return mode }
-        return prepare(request)?.mode ?? mode
+        let modes = modes
+        guard rules != nil || request.overrides != nil || modes.ofTargets != nil else { return modes.mode }
+        return prepare(request)?.mode ?? modes.mode
     }
 
     /// Ends all running fetches, and starts no more. Returns when the last one has ended.

@@ -16,6 +16,16 @@ package protocol CacheOperations: StoreOperations, StoreListing, ConfigurationOp
     /// Restores the configured mode. See ``TemporarySwitch/end(by:)``.
     func endTemporaryMode(by client: String) async throws
 
+    /// The modes of origins and routes, and the drains of servers, that operators set until a
+    /// stated end.
+    var switches: Switches { get }
+
+    /// Sets such a mode or drain. See ``SwitchKeeper/set(_:)``.
+    func set(_ new: Switch) async throws
+
+    /// Ends such a mode or drain. See ``SwitchKeeper/end(_:by:)``.
+    func endSwitch(of subject: Switch.Subject, by client: String) async throws -> Bool
+
     /// The extension of stale use while origins fail, and its end.
     var stalenessState: StalenessState { get }
 
@@ -73,6 +83,7 @@ package struct EngineOperations: CacheOperations {
     private let engine: CacheEngine
     private let store: any StoreOperations & StoreListing
     private let modes: ModeSwitch
+    private let keeper: SwitchKeeper
     private let staleness: StalenessSwitch
     private let settings: any ConfigurationOperations
     private let registry = RefreshRegistry()
@@ -86,6 +97,7 @@ package struct EngineOperations: CacheOperations {
     /// - Parameters:
     ///   - store: the operations of the store that the engine uses.
     ///   - modes: switches the engine's mode.
+    ///   - switches: sets modes of origins and routes, and drains servers.
     ///   - staleness: extends the engine's stale use.
     ///   - settings: reloads the engine's configuration.
     ///   - logLevels: the levels of the program's loggers.
@@ -95,6 +107,7 @@ package struct EngineOperations: CacheOperations {
         engine: CacheEngine,
         store: any StoreOperations & StoreListing,
         modes: ModeSwitch,
+        switches: SwitchKeeper,
         staleness: StalenessSwitch,
         settings: any ConfigurationOperations,
         logLevels: LogLevels,
@@ -106,6 +119,7 @@ package struct EngineOperations: CacheOperations {
         self.engine = engine
         self.store = store
         self.modes = modes
+        keeper = switches
         self.staleness = staleness
         self.settings = settings
         self.logLevels = logLevels
@@ -127,6 +141,19 @@ package struct EngineOperations: CacheOperations {
 
     /// Restores the engine's configured mode.
     package func endTemporaryMode(by client: String) async throws { try await modes.end(by: client) }
+
+    // MARK: Switches
+
+    /// The switches in force.
+    package var switches: Switches { keeper.switches }
+
+    /// Sets a switch.
+    package func set(_ new: Switch) async throws { try await keeper.set(new) }
+
+    /// Ends a switch.
+    package func endSwitch(of subject: Switch.Subject, by client: String) async throws -> Bool {
+        try await keeper.end(subject, by: client)
+    }
 
     // MARK: Staleness
 
@@ -179,6 +206,9 @@ package struct EngineOperations: CacheOperations {
 
     /// The rules of the configuration in force.
     package var ruleUses: [RuleUse] { settings.ruleUses }
+
+    /// The names of the routes.
+    package var routeNames: [String] { settings.routeNames }
 
     /// The modes set for individual routes.
     package var routeModes: [RouteMode] { settings.routeModes }

@@ -13,8 +13,8 @@ struct HoldfastCommand: AsyncParsableCommand {
             """,
         version: Release.version,
         subcommands: [
-            Get.self, Serve.self, Inspect.self, Status.self, Mode.self, Staleness.self, Purge.self, Pin.self,
-            Unpin.self, Origins.self, Reload.self, Try.self, Explain.self, Check.self, Schema.self,
+            Get.self, Serve.self, Inspect.self, Status.self, Mode.self, Drain.self, Staleness.self, Purge.self,
+            Pin.self, Unpin.self, Origins.self, Reload.self, Try.self, Explain.self, Check.self, Schema.self,
             FleetCommand.self, RulesCommand.self,
         ]
     )

@@ -337,7 +337,7 @@ struct ExchangeFlowTests {
         let snapshot = PreparedRequest.Snapshot(
             policy: CachePolicy(kind: .shared),
             partitions: CredentialPartition(secret: [UInt8](repeating: 7, count: 32)),
-            mode: mode,
+            modes: EngineModes(mode: mode),
             staleness: .none,
             settingsVersion: 0
         )

@@ -92,7 +92,7 @@ struct FetchCase: Sendable, CustomTestStringConvertible {
         let snapshot = PreparedRequest.Snapshot(
             policy: CachePolicy(kind: kind),
             partitions: CredentialPartition(secret: [UInt8](repeating: 7, count: 32)),
-            mode: .automatic,
+            modes: EngineModes(mode: .automatic),
             staleness: .none,
             settingsVersion: 0
         )

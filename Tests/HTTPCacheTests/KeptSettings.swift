@@ -10,7 +10,7 @@ final class KeptSettings: TemporaryStore {
     let fails = Mutex(false)
 
     /// The value that is kept, whether it fails or not.
-    func kept<Value: TemporaryValue>(_: Value.Type) -> Temporary<Value>? {
+    func kept<Value: KeptValue>(_: Value.Type) -> Temporary<Value>? {
         kept.withLock { $0[Value.settingName] as? Temporary<Value> }
     }
 
@@ -24,7 +24,7 @@ final class KeptSettings: TemporaryStore {
         kept.withLock { $0[Value.settingName] = temporary }
     }
 
-    func forget<Value: TemporaryValue>(_ type: Value.Type) throws {
+    func forget<Value: KeptValue>(_ type: Value.Type) throws {
         if fails.withLock({ $0 }) { throw Failure() }
         kept.withLock { $0[Value.settingName] = nil }
     }

@@ -19,6 +19,7 @@ import Testing
                     server-name: Other.example
                     addresses: [10.0.0.7:443, "[::1]:8443"]
                     mirrors: [https://m.example/pub/, "https://n.example:8443"]
+                    balance: round-robin
                     health: {path: /healthz, interval: 5 s, timeout: 1 s, expect: 200}
                     timeouts: {connect: 1 s, first-byte: 2 s, send: 3 s, receive: 4 s, idle: 5 s}
                 """
@@ -28,6 +29,7 @@ import Testing
         #expect(origin.tls.serverName == "other.example" && origin.tls.isVerified && !origin.isInsecure)
         #expect(origin.addresses == ["10.0.0.7:443", "[::1]:8443"])
         #expect(origin.mirrors == ["https://m.example/pub", "https://n.example:8443"])
+        #expect(origin.balance == .roundRobin)
         #expect(origin.health?.path == "/healthz" && origin.health?.expected == 200...200)
         #expect(origin.health?.interval == .seconds(5) && origin.health?.timeout == .seconds(1))
         let times = origin.timeouts
@@ -56,6 +58,8 @@ import Testing
         #expect(origin.health?.expected == 200...399)
         #expect(try Self.origin("{health: {path: /, interval: 500 ms}}").health?.timeout == .milliseconds(500))
         #expect(try Self.origin("{health: off}").health == nil)
+        #expect(origin.balance == .listed)
+        #expect(try Self.origin("{balance: listed}").balance == .listed)
         #expect(try Configuration(yaml: "version: 1").effective.origins == nil)
     }
 
@@ -107,6 +111,8 @@ import Testing
             ("mirrors: [\"https://m.example/?q\"]", "without a query or fragment."),
             ("mirrors: [\"https://m.example/a/%2e%2E/b\"]", "has dot segments. Write the resolved path."),
             ("mirrors: [\"https://a.example/\"]", "mirrors: 'https://a.example' is the origin itself."),
+            ("balance: random", "balance: Expected listed or round-robin, not 'random'."),
+            ("balance: round-robin", "balance: It has no effect, because the origin has one server."),
             ("health: {interval: 1 s}", "health: A health check needs 'path'"),
             ("health: {path: x}", "health: 'path': 'x' is not a path such as '/healthz'."),
             ("health: {path: /, interval: 1 ms}", "health: 'interval': '1 ms' is not between 100 ms and 1 d."),

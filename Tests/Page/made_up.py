@@ -54,6 +54,13 @@ def origins(unreachable):
             "message": "'10.0.0.7:8443' refused the connection. Check whether it is running and listens on this port.",
         },
         {"server": "https://mirror.example.net/packages", "aside": False, "responses": 1064, "failures": 0},
+        {
+            "server": "https://mirror.example.com/packages", "aside": False, "responses": 7, "failures": 0,
+            "drained": {
+                "origin": ORIGINS[-1], "server": "https://mirror.example.com/packages", "until": instant(1800),
+                "since": instant(-60), "reason": "kernel update", "by": "uid 1000",
+            },
+        },
     ]
     return result
 

@@ -126,12 +126,14 @@ class Views(PageTest):
     def test_servers_of_an_origin_are_shown_in_their_order(self):
         with self.look(view="origins") as look:
             servers = look.page.get_by_role("list", name="Servers of https://packages.example.org:8443").get_by_role("listitem")
-            expect(servers).to_have_count(2)
+            expect(servers).to_have_count(3)
             expect(servers.nth(0)).to_contain_text("set aside")
             expect(servers.nth(0)).to_contain_text("10.0.0.7:8443, 3 failures")
             expect(servers.nth(0)).to_contain_text("refused: ")
             expect(servers.nth(1)).to_contain_text("in use")
             expect(servers.nth(1)).to_contain_text("https://mirror.example.net/packages")
+            expect(servers.nth(2)).to_contain_text("drained")
+            expect(servers.nth(2)).to_contain_text("by uid 1000: kernel update")
 
     def test_every_table_is_copied_as_a_command_and_as_json(self):
         with self.look() as look:

@@ -145,6 +145,7 @@ ORIGIN = {
     "verify": [None, False],
     "addresses": [None, ["{origin}"]],
     "mirrors": [None, ["{mirror}"], ["{mirror}/base"]],
+    "balance": [None, "round-robin"],
     "credentials": [None, True],
     "health": [None, {"path": "/healthz", "interval": "100 ms", "timeout": "100 ms"}],
     "timeouts": [None, {"connect": "1 s", "first-byte": "5 s", "idle": "50 ms"}],
@@ -233,7 +234,8 @@ def excluded():
         yield (name, 1), ("top:metrics.listen", 0)
     for mirrors in except_default("origin:mirrors"):
         yield ("route:preserve-host", 1), mirrors
-    yield ("origin:credentials", 1), ("origin:mirrors", 0)
+    for name in ("origin:credentials", "origin:balance"):
+        yield (name, 1), ("origin:mirrors", 0)
     # An origin has TLS if one of these is set; they make each other useless.
     yield ("origin:ca", 1), ("origin:verify", 1)
     for name in ("origin:certificate", "origin:server-name"):

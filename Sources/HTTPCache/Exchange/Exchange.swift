@@ -77,7 +77,7 @@ struct Exchange {
             isOriginUnreachable: verdict(of: origin) != .reachable
         )
         // The mode may have changed in the meantime.
-        guard let renewal, engine.mode != .offline else { return }
+        guard let renewal, engine.modes.mode(for: prepared.presentedTarget) != .offline else { return }
         let fetcher = Fetcher(engine: engine, prepared: renewal.prepared, key: key, plan: renewal.plan)
         guard let finder = engine.finder, let peerKey = finder.worthwhile(renewal.prepared.fleetKey) else {
             return renew(by: fetcher)

@@ -199,6 +199,7 @@ extension CacheEngine {
         guard mode == .automatic else { return }
         var hasFailed = false
         if let request = origins.probe(origin, among: probeRequests(of: origin)) {
+            guard mode(for: request) != .offline else { return }
             hasFailed = await !sendProbe(request, to: origin)
         }
         // A canceled probe is not evidence of a failure, because it is canceled when another

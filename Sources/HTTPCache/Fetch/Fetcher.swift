@@ -88,7 +88,10 @@ struct Fetcher: Sendable {
 
     /// Records an error that means that the origin was unreachable. Returns the error.
     private func recordFailure(_ error: any Error, _ inFlight: InFlightFetch) -> any Error {
-        if (error as? TransportError)?.code.isUnreachable == true, !inFlight.isCancelled || error.isSilence {
+        // A drain ends at once, so it is not remembered.
+        if let code = (error as? TransportError)?.code, code.isUnreachable, code != .drained,
+            !inFlight.isCancelled || error.isSilence
+        {
             engine.throttle.note(.unreachable, key, at: engine.clock.now())
         }
         return error

@@ -26,9 +26,19 @@ package struct OriginCondition: Sendable, Hashable {
         package var failures: Int
         /// Why the last request to the server failed; `nil` if it succeeded.
         package var cause: FailureCause?
+        /// Whether an operator drained the server, so that it gets no new requests.
+        package var isDrained: Bool
 
         /// Creates a server.
-        package init(name: String, isAside: Bool, responses: Int, failures: Int, cause: FailureCause? = nil) {
+        package init(
+            name: String,
+            isAside: Bool,
+            responses: Int,
+            failures: Int,
+            cause: FailureCause? = nil,
+            isDrained: Bool = false
+        ) {
+            self.isDrained = isDrained
             self.name = name
             self.isAside = isAside
             self.responses = responses

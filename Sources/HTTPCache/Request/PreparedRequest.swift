@@ -195,7 +195,7 @@ package final class PreparedRequest: Sendable {
     struct Snapshot {
         let policy: CachePolicy
         let partitions: CredentialPartition
-        let mode: OfflineMode
+        let modes: EngineModes
         let staleness: StalenessExtension
         var selectsByScheme = false
         var contact = FleetContact.lasting
@@ -232,7 +232,7 @@ package final class PreparedRequest: Sendable {
         }
         sentCookies = cookies?.sent(isForOne: true)
         sendsUnkeyedCookies = cookies?.sendsOthers == true
-        mode = OfflineMode.leastNetwork(snapshot.mode, settings?.mode)
+        mode = OfflineMode.leastNetwork(snapshot.modes.mode(for: presentedTarget), settings?.mode)
         contact = snapshot.contact
         hasCredentialFields = CredentialPartition.hasCredentials(request.head.headerFields)
         var policy = snapshot.policy

@@ -27,6 +27,9 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         /// All connections to the origin were in use, and none became free in time. Nothing was
         /// sent. The origin is not the cause.
         public static let overloaded = Code(description: "overloaded", isUnreachable: false)
+        /// An operator drained every server of the origin that may get the request. Nothing was
+        /// sent. The origin is not the cause.
+        package static let drained = Code(description: "drained", isUnreachable: true)
         /// The origin's response is not valid HTTP.
         public static let protocolViolation = Code(description: "protocolViolation", isUnreachable: false)
         /// The caller canceled the request, or its content stalled while it was sent.

@@ -24,6 +24,9 @@ package protocol ConfigurationOperations: Sendable {
     /// - Returns: `nil` if no route leads there, or if the URL is already an origin's.
     func originURL(of url: TargetURI) -> TargetURI?
 
+    /// The names of the routes that have a name, in order.
+    var routeNames: [String] { get }
+
     /// The routes that have their own mode, in order.
     var routeModes: [RouteMode] { get }
 

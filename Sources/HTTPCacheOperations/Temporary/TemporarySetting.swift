@@ -1,11 +1,15 @@
 package import HTTPCache
 package import HTTPCacheSemantics
 
-/// The values of a setting that an operator can change temporarily.
-package protocol TemporaryValue: Sendable, Hashable, Codable {
+/// A value that a store keeps until it ends.
+package protocol KeptValue: Sendable, Hashable, Codable {
     /// The setting's name, such as `mode`. The name is also used for the value's member in JSON,
     /// for the store's file, and in the log. Stores keep it, so it must never change.
     static var settingName: String { get }
+}
+
+/// The values of a setting that an operator can change temporarily.
+package protocol TemporaryValue: KeptValue {
     /// The value as text for the log.
     var logged: String { get }
     /// Returns the value that applies while no temporary value is set.
@@ -16,8 +20,8 @@ package protocol TemporaryValue: Sendable, Hashable, Codable {
 
 /// A value that an operator set temporarily. It replaces the configured value until it expires.
 ///
-/// In JSON, the value's member is named by ``TemporaryValue/settingName``.
-package struct Temporary<Value: TemporaryValue>: Sendable, Hashable, Codable {
+/// In JSON, the value's member is named by ``KeptValue/settingName``.
+package struct Temporary<Value: KeptValue>: Sendable, Hashable, Codable {
     /// The value that was set.
     package var value: Value
     /// The first instant at which the configured value applies again.
@@ -114,5 +118,5 @@ package protocol TemporaryStore: Sendable {
     /// Removes the stored value of a setting. The removal is durable when this returns.
     ///
     /// - Throws: the store's error if it cannot be written.
-    func forget<Value: TemporaryValue>(_ type: Value.Type) throws
+    func forget<Value: KeptValue>(_ type: Value.Type) throws
 }

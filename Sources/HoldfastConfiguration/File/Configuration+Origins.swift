@@ -15,6 +15,8 @@ extension Configuration {
         public var addresses: [String] = []
         /// `mirrors`: other servers with the same content, in order, as absolute URLs.
         public var mirrors: [String] = []
+        /// `balance`: the order in which the addresses and mirrors are tried.
+        public var balance = Balance.listed
         /// `credentials`: whether the origin, as a mirror, receives requests with credentials and
         /// the fields that rules set. By default it receives neither, because a mirror may belong
         /// to another owner.
@@ -59,6 +61,14 @@ extension Configuration {
 }
 
 extension Configuration.Origin {
+    /// `balance`: the order in which an origin's servers are tried.
+    public enum Balance: String, Sendable, Hashable, CaseIterable {
+        /// In the order of the file: the addresses, then the mirrors.
+        case listed
+        /// The server that was chosen longest ago is tried first, then the next one.
+        case roundRobin = "round-robin"
+    }
+
     /// TLS for connections to an origin.
     public struct TLS: Sendable, Hashable {
         /// `ca`: the path of a PEM file with trusted certificates, which replace the system's.

@@ -76,13 +76,21 @@ extension Configuration.Origin {
             )
         }
         if mirrors.contains(url) { report("mirrors", "'\(url)' is the origin itself. Remove it.") }
+        if balance == .roundRobin, !hasSeveralServers {
+            report(
+                "balance",
+                "It has no effect, because the origin has one server. Add 'addresses' or 'mirrors', or remove it."
+            )
+        }
     }
 
     /// The settings that have a value but no effect if the origin is only a mirror of another
     /// origin.
     fileprivate var settingsForRoutes: [String] {
-        [("addresses", !addresses.isEmpty), ("mirrors", !mirrors.isEmpty), ("health", health != nil)]
-            .filter(\.1).map(\.0)
+        [
+            ("addresses", !addresses.isEmpty), ("mirrors", !mirrors.isEmpty), ("balance", balance != .listed),
+            ("health", health != nil),
+        ].filter(\.1).map(\.0)
     }
 
     private func checkTLS(_ report: (_ setting: String?, _ message: String) -> Void) {
@@ -134,6 +142,7 @@ extension Configuration.Origin {
         settings += [
             setting("addresses", addresses.isEmpty ? nil : Writers.list(addresses.map(Self.quoted))),
             setting("mirrors", mirrors.isEmpty ? nil : Writers.list(mirrors)),
+            setting("balance", balance.rawValue, isSet: balance != .listed),
             setting("credentials", "\(takesCredentials)", isSet: takesCredentials),
             setting("health", health?.text ?? "off", isSet: health != nil),
         ]

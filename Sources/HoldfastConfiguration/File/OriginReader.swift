@@ -20,6 +20,9 @@ enum OriginReader {
         PartSetting("mirrors", .list(.text)) { (value, origin) throws(Refusal) in
             origin.mirrors = try mirrors(value)
         },
+        PartSetting("balance", .words(of: Configuration.Origin.Balance.self)) { (value, origin) throws(Refusal) in
+            origin.balance = try value.word(Configuration.Origin.Balance.allCases.map { ($0.rawValue, $0) })
+        },
         PartSetting("credentials", .flag) { (value, origin) throws(Refusal) in
             origin.takesCredentials = try value.flag()
         },

@@ -161,6 +161,8 @@ enum SettingDescriptions {
             "'online', 'automatic', 'preferStored' or 'offline', for the whole service. Default: 'automatic'.",
         "origin.addresses":
             "At most 8 'HOST:PORT' to connect to, instead of resolving the origin's name. Default: the resolved address.",
+        "origin.balance":
+            "'listed': the servers are tried in the order of the file; 'round-robin': each request begins with the server that was chosen longest ago. See order. Default: 'listed'.",
         "origin.ca":
             "A PEM file of trusted certificates, which replaces the system's. Default: the system's.",
         "origin.certificate":

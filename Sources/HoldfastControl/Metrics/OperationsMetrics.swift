@@ -30,7 +30,7 @@ final class OperationsMetrics: MetricsCollector {
     var isQuick: Bool { false }
 
     func families() async -> [MetricFamily] {
-        [build, mode] + originFamilies + [sequence] + reloadFamilies + (await storeFamilies())
+        [build, mode] + switchFamilies + originFamilies + [sequence] + reloadFamilies + (await storeFamilies())
     }
 
     // MARK: Families of one kind
@@ -77,12 +77,14 @@ final class OperationsMetrics: MetricsCollector {
 
     private var mode: MetricFamily {
         let present = operations.modeState.value
-        // Skip duplicate names, and routes with the gateway's own name, because they would produce
-        // the same series twice.
-        var seen: Set<String> = ["all"]
-        let own = operations.routeModes.filter { seen.insert($0.route).inserted }.prefix(Self.routeLimit)
+        // Skip routes with the gateway's own name, because they would produce the same series
+        // twice.
+        let own = (operations.switches.routeModes + operations.routeModes).filter { $0.route != "all" }
+        let strictest = Dictionary(own.map { ($0.route, $0.mode) }) { OfflineMode.leastNetwork($0, $1) }
+        var seen: Set<String> = []
+        let routes = own.map(\.route).filter { seen.insert($0).inserted }.prefix(Self.routeLimit)
         let modes =
-            [("all", present)] + own.map { ($0.route, OfflineMode.leastNetwork(present, $0.mode)) }
+            [("all", present)] + routes.map { ($0, OfflineMode.leastNetwork(present, strictest[$0])) }
         return MetricFamily(
             MetricDescription(
                 "holdfast_mode",
@@ -96,6 +98,36 @@ final class OperationsMetrics: MetricsCollector {
                 }
             }
         )
+    }
+
+    /// Modes of origins and routes, and drains: at most ``Switches/limit`` series, with names from
+    /// the configuration.
+    private var switchFamilies: [MetricFamily] {
+        let all = operations.switches.all
+        return [
+            labelled(
+                "holdfast_switches",
+                "Modes of origins and routes, and drained servers, that an operator set.",
+                by: "kind",
+                ["origin", "route", "server"].map { kind in
+                    (kind, Int64(all.filter { $0.subject.kind == kind }.count))
+                }
+            ),
+            MetricFamily(
+                MetricDescription(
+                    "holdfast_switch_end_timestamp_seconds",
+                    .gauge,
+                    "Time at which a mode of an origin or a route, or a drain, ends, in seconds since 1970."
+                ),
+                all.map { one in
+                    let labels: MetricLabels = [
+                        .init("kind", one.subject.kind), .init("name", one.subject.name),
+                        .init("value", one.mode?.rawValue ?? "drained"),
+                    ]
+                    return MetricSeries(labels, .number(Double(one.until.milliseconds) / 1000))
+                }
+            ),
+        ]
     }
 
     private var sequence: MetricFamily {
@@ -228,5 +260,35 @@ final class OperationsMetrics: MetricsCollector {
                 ("pinned", Int64(statistics.pinned)),
             ]
         )
+    }
+}
+
+extension Switch.Subject {
+    /// The label `kind`.
+    fileprivate var kind: String {
+        switch self {
+        case .origin: "origin"
+        case .route: "route"
+        case .server: "server"
+        }
+    }
+
+    /// The label `name`.
+    fileprivate var name: String {
+        switch self {
+        case .origin(let url): url
+        case .route(let name): name
+        case .server(let name, let origin): "\(origin) \(name)"
+        }
+    }
+}
+
+extension Switches {
+    /// The modes that operators set for routes.
+    fileprivate var routeModes: [RouteMode] {
+        modes.compactMap { one in
+            guard case .route(let name) = one.subject, let mode = one.mode else { return nil }
+            return RouteMode(route: name, mode: mode)
+        }
     }
 }

@@ -17,11 +17,15 @@ package struct ModeReport: Sendable, Hashable, Codable {
     package var reason: String?
     /// The client that set the temporary mode.
     package var by: String?
+    /// The modes of origins and routes, which can only restrict ``mode``; `nil` if there are none.
+    package var switches: [SwitchReport]?
 
     /// Creates the report for a state.
-    package init(_ state: ModeState) {
+    package init(_ state: ModeState, _ switches: Switches) {
         mode = state.value
         configured = state.configured
+        let modes = switches.modes.map { SwitchReport($0) }
+        self.switches = modes.isEmpty ? nil : modes
         guard let temporary = state.temporary else { return }
         until = EndTime.text(temporary.until)
         since = EndTime.text(temporary.since)

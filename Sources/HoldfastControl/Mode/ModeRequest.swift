@@ -3,10 +3,15 @@ package import HTTPCache
 import HTTPCacheOperations
 import HTTPCacheSemantics
 
-/// A switch of the mode: temporarily to another mode, or back to the configured mode.
+/// A switch of the mode: temporarily to another mode, or back to the configured mode. It is for the
+/// whole gateway, or for one origin or route.
 package struct ModeRequest: Sendable, Hashable, Encodable {
     /// The mode to switch to.
     package var mode: OfflineMode
+    /// The origin whose mode is switched; `nil` for the whole gateway or a route.
+    package var origin: String?
+    /// The name of the route whose mode is switched; `nil` for the whole gateway or an origin.
+    package var route: String?
     /// The time when the mode ends, as RFC 3339 text.
     package var until: String?
     /// The length of time that the mode lasts, such as `2h`.
@@ -15,14 +20,23 @@ package struct ModeRequest: Sendable, Hashable, Encodable {
     package var reason: String?
 
     /// Creates a switch. The values are checked when the switch is performed.
-    package init(_ mode: OfflineMode, until: String? = nil, for length: String? = nil, reason: String? = nil) {
+    package init(
+        _ mode: OfflineMode,
+        origin: String? = nil,
+        route: String? = nil,
+        until: String? = nil,
+        for length: String? = nil,
+        reason: String? = nil
+    ) {
         self.mode = mode
+        self.origin = origin
+        self.route = route
         self.until = until
         self.for = length
         self.reason = reason
     }
 
-    static let members = ["for", "mode", "reason", "until"]
+    static let members = ["for", "mode", "origin", "reason", "route", "until"]
 
     /// Reads a switch from JSON. Unknown members are rejected.
     ///
@@ -42,6 +56,8 @@ package struct ModeRequest: Sendable, Hashable, Encodable {
             )
         }
         self.mode = named
+        origin = try members.text("origin")
+        route = try members.text("route")
         until = try members.text("until")
         self.for = try members.text("for")
         reason = try members.reason()

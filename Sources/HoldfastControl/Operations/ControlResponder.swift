@@ -70,7 +70,7 @@ struct ControlResponder: HTTPResponder {
     }
 
     static let operations =
-        healthAndPurges + mode + staleness + status + configuration + responses + logLevel + pins + refreshes
+        healthAndPurges + mode + drains + staleness + status + configuration + responses + logLevel + pins + refreshes
         + metrics + sessions + overview + traffic
 
     private static let healthAndPurges: [Operation] = [

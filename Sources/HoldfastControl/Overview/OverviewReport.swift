@@ -167,7 +167,7 @@ struct OverviewReport: Sendable, Hashable, Codable {
         _ control: Control
     ) {
         self.control = control
-        let origins = OriginsReport(conditions, status.mode.mode).origins
+        let origins = OriginsReport(conditions, status.mode.mode, drains: status.drains).origins
         at = EndTime.text(past.reading.at)
         (summary, phase, version) = (status.summary, status.phase, status.version)
         (startedAt, uptimeSeconds, listening) = (status.startedAt, status.uptimeSeconds, status.listening)

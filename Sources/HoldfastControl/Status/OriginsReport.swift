@@ -42,6 +42,8 @@ package struct OriginsReport: Sendable, Hashable, Codable {
         package var reason: String?
         /// The failure and the next step.
         package var message: String?
+        /// The drain of the server, which gets no new requests; `nil` if it is not drained.
+        package var drained: SwitchReport?
     }
 
     /// The origins. Origins that are not reachable come first. Each group is in alphabetical order.
@@ -52,7 +54,7 @@ package struct OriginsReport: Sendable, Hashable, Codable {
     /// The maximum number of origins in a report.
     static let limit = 1000
 
-    init(_ conditions: [OriginCondition], _ mode: OfflineMode) {
+    init(_ conditions: [OriginCondition], _ mode: OfflineMode, drains: [SwitchReport]?) {
         let (well, failing) = (
             conditions.filter { $0.reachability == .reachable }, conditions.filter { $0.reachability != .reachable }
         )
@@ -67,22 +69,29 @@ package struct OriginsReport: Sendable, Hashable, Codable {
                 failedProbes: condition.failedProbes,
                 inFlight: condition.inFlight,
                 waiting: condition.waiting,
-                servers: condition.servers.isEmpty ? nil : condition.servers.map(Server.init)
+                servers: condition.servers.isEmpty ? nil : Self.servers(of: condition, drains ?? [])
             )
         }
         more = conditions.count > Self.limit
     }
+
+    private static func servers(of condition: OriginCondition, _ drains: [SwitchReport]) -> [Server] {
+        condition.servers.map { server in
+            Server(server, drains.first { $0.server == server.name && $0.origin == condition.origin })
+        }
+    }
 }
 
 extension OriginsReport.Server {
-    fileprivate init(_ server: OriginCondition.Server) {
+    fileprivate init(_ server: OriginCondition.Server, _ drain: SwitchReport?) {
         self.init(
             server: server.name,
             aside: server.isAside,
             responses: server.responses,
             failures: server.failures,
             reason: server.cause?.reason,
-            message: server.cause?.message
+            message: server.cause?.message,
+            drained: server.isDrained ? drain : nil
         )
     }
 }

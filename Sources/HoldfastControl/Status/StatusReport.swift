@@ -97,6 +97,8 @@ package struct StatusReport: Sendable, Hashable, Codable {
     package var mode: ModeReport
     /// The extended staleness limit while origins fail, and the time when the extension ends.
     package var staleness: StalenessReport
+    /// The drained servers; `nil` if there are none.
+    package var drains: [SwitchReport]?
     /// The number of known origins.
     package var origins: Int
     /// The first 100 unreachable origins.
@@ -135,7 +137,9 @@ package struct StatusReport: Sendable, Hashable, Codable {
         uptimeSeconds = max(0, now.milliseconds(since: program.startedAt) / 1000)
         self.phase = phase.rawValue
         self.listening = listening
-        mode = ModeReport(state)
+        let switches = operations.switches
+        mode = ModeReport(state, switches)
+        drains = switches.drains.isEmpty ? nil : DrainsReport(switches).drains
         staleness = StalenessReport(operations.stalenessState)
         origins = conditions.count
         unreachable = away.prefix(Self.shownOrigins).map {
@@ -155,7 +159,8 @@ package struct StatusReport: Sendable, Hashable, Codable {
         self.fleet = fleet
         summary =
             Self.summary(phase, state, operations.stalenessState, away, outage, condition, settings.lastReload, at: now)
-            + Self.sentence(rejected: settings.rejectedFiles.count) + (fleet.map(Self.sentence) ?? "")
+            + Self.sentence(switches) + Self.sentence(rejected: settings.rejectedFiles.count)
+            + (fleet.map(Self.sentence) ?? "")
     }
 
     private static func summary(
@@ -218,6 +223,20 @@ package struct StatusReport: Sendable, Hashable, Codable {
             count == 1 ? "1 stale response came from the store" : "\(number(count)) stale responses came from the store"
         let oldest = count > 0 ? "; the oldest response was \(duration(outage.oldestSeconds * 1000)) old" : ""
         return "\(served), \(refused)\(oldest)"
+    }
+
+    /// Returns text about modes of origins and routes, and drained servers; empty if there are
+    /// none.
+    private static func sentence(_ switches: Switches) -> String {
+        var text = ""
+        if let first = switches.modes.first, let mode = first.mode?.rawValue {
+            let others = switches.modes.count - 1
+            text += " The mode of \(first.subject) is \(mode) until \(EndTime.text(first.until))"
+            text += others == 0 ? "." : ", and \(others) more \(others == 1 ? "origin or route has" : "have") a mode."
+        }
+        let drained = switches.drains.count
+        if drained > 0 { text += drained == 1 ? " 1 server is drained." : " \(drained) servers are drained." }
+        return text
     }
 
     /// Returns text about files that cannot be used; empty if there are none.

@@ -6,7 +6,7 @@ import StoreFiles
 
 extension CacheManager: TemporaryStore {
     /// The maximum length of a setting's file, in bytes.
-    private static let maximumSettingLength = 64 << 10
+    private static let maximumSettingLength = 256 << 10
 
     /// Returns the value in the setting's file in the folder; `nil` if there is none.
     ///
@@ -48,7 +48,7 @@ extension CacheManager: TemporaryStore {
     /// Removes the setting's file from the folder.
     ///
     /// - Throws: ``StoreError``: `readOnly`, `unwritable`, `io`.
-    package func forget<Value: TemporaryValue>(_ type: Value.Type) throws {
+    package func forget<Value: KeptValue>(_ type: Value.Type) throws {
         let path = try writablePath(Value.self)
         do {
             try core.folder.remove(path)
@@ -57,7 +57,7 @@ extension CacheManager: TemporaryStore {
         }
     }
 
-    private func writablePath<Value: TemporaryValue>(_: Value.Type) throws -> String {
+    private func writablePath<Value: KeptValue>(_: Value.Type) throws -> String {
         if isReadOnly {
             throw StoreError(
                 code: .readOnly,

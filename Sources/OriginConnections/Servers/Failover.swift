@@ -21,6 +21,10 @@ struct Failover: Sendable {
         var isMirror = false
         /// Whether the server gets credentials even if it is a mirror.
         var takesCredentials = false
+        /// Whether an operator drained the server.
+        var isDrained = false
+        /// The server's turn. See ``ServerChoice``.
+        var turn: UInt64 = 0
     }
 
     /// The outcome of an attempt.
@@ -34,8 +38,11 @@ struct Failover: Sendable {
 
     private let request: Request
     private let servers: [Server]
-    /// Whether some of the origin's servers must not get this request.
+    /// Whether some of the origin's servers must not get this request. A failure then shows nothing
+    /// about the origin.
     let isRestricted: Bool
+    /// Whether operators drained every server that may get this request.
+    let isDrained: Bool
     /// Whether only servers that are set aside may get this safe request. It then fails early. No
     /// breaker opens for it, because mirrors may respond to other requests.
     private let failsEarly: Bool
@@ -50,15 +57,14 @@ struct Failover: Sendable {
     /// - Parameter servers: all servers: the origin's own, then its mirrors.
     init(_ servers: [Server], _ request: Request) {
         (self.servers, self.request) = (servers, request)
-        isRestricted = !servers.allSatisfy { Self.mayHave(request, $0) }
-        for (number, server) in servers.enumerated() where Self.mayHave(request, server) {
-            switch server.availability {
-            case .available: waiting.append(number)
-            case .aside: reserve.append(number)
-            }
-        }
+        let choice = ServerChoice(among: servers) { Self.mayHave(request, $0) }
+        (waiting, reserve, isDrained) = (choice.inUse, choice.aside, choice.isDrained)
+        isRestricted = choice.isDrained || !servers.allSatisfy { Self.mayHave(request, $0) }
         failsEarly = isRestricted && request.isSafe && waiting.isEmpty
     }
+
+    /// The server that gets the request first, unless the request fails immediately.
+    var firstServer: Int? { waiting.first ?? reserve.first }
 
     private static func mayHave(_ request: Request, _ server: Server) -> Bool {
         !server.isMirror || (request.isSafe && (!request.hasCredentials || server.takesCredentials))

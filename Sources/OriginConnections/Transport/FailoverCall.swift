@@ -81,8 +81,7 @@ final class FailoverCall: TransportCall {
             return state.failover.first { site.beginLastChance($0, at: start) }
         }
         if let first { return attempt(first, on: eventLoop) }
-        let message = "'\(site.name)' is not responding, and this request may not be sent to its mirrors."
-        let error = TransportError(code: .connectTimeout, message: message)
+        let error = state.withLock { $0.failover.isDrained } ? TransportError(draining: site) : .waiting(for: site)
         (eventLoop ?? transport.group.next()).execute { self.complete(.failure(error)) }
     }
 
@@ -223,5 +222,21 @@ extension Result<CallbackResponse, any Error> {
         guard let fields, case .success(.response(var response)) = self else { return self }
         fields.translate(&response.head, to: method)
         return .success(.response(response))
+    }
+}
+
+extension TransportError {
+    /// The error for an origin whose servers are all drained.
+    fileprivate init(draining site: OriginSite) {
+        let message =
+            "An operator drained every server of '\(site.name)' that may get this request. "
+            + "'holdfast origins' shows until when, and 'holdfast drain SERVER --end' ends it."
+        self.init(code: .drained, message: message)
+    }
+
+    /// The error for an origin whose own servers are set aside.
+    fileprivate static func waiting(for site: OriginSite) -> TransportError {
+        let message = "'\(site.name)' is not responding, and this request may not be sent to its mirrors."
+        return TransportError(code: .connectTimeout, message: message)
     }
 }

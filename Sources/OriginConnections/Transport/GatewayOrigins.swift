@@ -68,4 +68,9 @@ public struct GatewayOrigins: Sendable {
     func sites(of routes: GatewayRoutes) -> [OriginSite] {
         Set(routes.routes.map(\.endpoint)).compactMap { sites[$0] }.sorted { $0.name < $1.name }
     }
+
+    /// Drains these servers, by the origin's URL, and ends the drain of all others.
+    func drain(_ servers: [String: Set<String>]) {
+        for site in sites.values { site.drain(servers[site.name] ?? []) }
+    }
 }

@@ -34,6 +34,11 @@ final class OriginSite: Sendable {
         var health = ServerHealth()
         var counts = Counts()
         var notes = FailureNotes()
+        /// Whether an operator drained the server.
+        var isDrained = false
+        /// When the server was chosen last, as a number that grows with each choice; 0 without
+        /// `balance: round-robin`.
+        var turn: UInt64 = 0
     }
 
     let plan: Plan
@@ -44,6 +49,8 @@ final class OriginSite: Sendable {
     let servers: [OriginServer]
     let firstMirror: Int
     private let states: Mutex<[State]>
+    /// Whether any server is drained.
+    private let hasDrained = Atomic(false)
 
     /// - Parameter security: returns the TLS settings for an origin's URL; `nil` for the common
     ///   settings.
@@ -81,6 +88,17 @@ final class OriginSite: Sendable {
 
     var hasSeveral: Bool { servers.count > 1 }
 
+    /// Whether ``FailoverCall`` must choose a server for each request.
+    var choosesServers: Bool { hasSeveral || hasDrained.load(ordering: .acquiring) }
+
+    /// Drains these servers, and ends the drain of all others. Requests in progress continue.
+    func drain(_ names: Set<String>) {
+        states.withLock { states in
+            for number in servers.indices { states[number].isDrained = names.contains(servers[number].name) }
+            hasDrained.store(states.contains(where: \.isDrained), ordering: .releasing)
+        }
+    }
+
     /// Creates the failover decisions for a request.
     ///
     /// - Parameters:
@@ -93,21 +111,29 @@ final class OriginSite: Sendable {
         look: (_ server: Int) -> Void
     ) -> Failover {
         let now = Timestamp(now)
-        let (candidates, due) = states.withLock { states in
+        let (failover, due) = states.withLock { states in
             var candidates: [Failover.Server] = []
             for number in servers.indices {
                 candidates.append(
                     Failover.Server(
                         availability: states[number].health.availability(for: asked, at: now),
                         isMirror: number >= firstMirror,
-                        takesCredentials: servers[number].takesCredentials
+                        takesCredentials: servers[number].takesCredentials,
+                        isDrained: states[number].isDrained,
+                        turn: states[number].turn
                     )
                 )
             }
-            return (candidates, states.indices.filter { states[$0].health.beginLook(at: now) })
+            let failover = Failover(candidates, request)
+            // The turn is taken under the lock, so that concurrent requests get different servers.
+            if plan.settings.balance == .roundRobin, let first = failover.firstServer {
+                states[first].turn = 1 + (states.map(\.turn).max() ?? 0)
+            }
+            let due = states.indices.filter { !states[$0].isDrained && states[$0].health.beginLook(at: now) }
+            return (failover, due)
         }
         for server in due { look(server) }
-        return Failover(candidates, request)
+        return failover
     }
 
     /// See ``ServerHealth/beginLastChance(at:)``.
@@ -246,7 +272,8 @@ final class OriginSite: Sendable {
                 isAside: state.health.isAside,
                 responses: state.counts.responses,
                 failures: state.counts.failures.values.reduce(0, +),
-                cause: state.notes.last
+                cause: state.notes.last,
+                isDrained: state.isDrained
             )
         }
     }

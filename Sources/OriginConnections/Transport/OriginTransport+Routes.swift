@@ -54,10 +54,30 @@ extension OriginTransport {
     ///
     /// - Parameter origins: the result of ``prepare(for:_:)``; `nil` keeps the current settings.
     public func reconfigure(routes: GatewayRoutes, origins: GatewayOrigins? = nil) {
-        let origins = routesInUse.withLock { state in
-            state.change(to: routes, origins)
-            return state.origins
+        let origins = drained.withLock { drained in
+            // A server that keeps its name stays drained from the first request on.
+            origins?.drain(drained)
+            return routesInUse.withLock { state in
+                state.change(to: routes, origins)
+                return state.origins
+            }
         }
         telemetry.configure(routes, origins)
+    }
+
+    /// The routes in force; `nil` if requests go to their own authority.
+    package var currentRoutes: GatewayRoutes? { routesInUse.withLock { $0.currentRoutes } }
+
+    /// Drains these servers, and ends the drain of all others: no new request goes to a drained
+    /// server, and requests in progress continue. Health checks continue too, so that a server that
+    /// is still down when the drain ends gets no requests.
+    ///
+    /// - Parameter servers: the names of servers, as in ``originServers``, by the origin's URL.
+    ///   Unknown names have an effect once a reload adds the server.
+    package func drain(_ servers: [String: Set<String>]) {
+        drained.withLock { drained in
+            drained = servers
+            routesInUse.withLock { $0.origins }.drain(servers)
+        }
     }
 }

@@ -62,6 +62,8 @@ public final class OriginTransport: Transport {
     let logger: Logger
     let pool: OriginPool
     let routesInUse: Mutex<RoutesInUse>
+    /// The names of the drained servers, by the origin's URL.
+    let drained = Mutex<[String: Set<String>]>([:])
     let tls: OriginTLS
     let probes = OriginProbes()
     let telemetry: OriginTelemetry
@@ -128,7 +130,7 @@ public final class OriginTransport: Transport {
         let site = routes?.origins.site(of: endpoint)
         var message = try OriginRequest.make(request, to: endpoint, site?.servers[0], times: routes?.origins.times)
         try await message.collectContent()
-        if let site, site.hasSeveral {
+        if let site, site.choosesServers {
             var request = request
             request.body = message.body
             let call = FailoverCall(self, request, endpoint, site, isRepeatable: message.isRepeatable)
@@ -189,7 +191,7 @@ extension OriginTransport {
                 completion(result)
             }
         }
-        if let site = routes?.origins.site(of: endpoint), site.hasSeveral {
+        if let site = routes?.origins.site(of: endpoint), site.choosesServers {
             guard request.head.method.isSafe else { return nil }
             let call = FailoverCall(self, request, endpoint, site, isRepeatable: true)
             call.begin(on: eventLoop, completion)

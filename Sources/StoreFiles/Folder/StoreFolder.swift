@@ -7,7 +7,7 @@ import LibC
 /// - `lock`, which the writing process locks
 /// - `sequence`, the number of the last invalidation
 /// - `node`, the store's name among the nodes of a fleet, if it shares purges
-/// - `mode` and `staleness`, an operator's temporary settings, until they end
+/// - `mode`, `staleness` and `switches`, an operator's temporary settings, until they end
 /// - `control.sock`, the socket of a running gateway with a control plane, or a link to it
 ///
 /// A database in use is never renamed or removed. The other files are replaced atomically.
@@ -21,7 +21,7 @@ package struct StoreFolder: Sendable {
     package var nodePath: String { path + "/node" }
 
     /// The names of operators' temporary settings. Each is kept in a file with its name.
-    static let temporarySettings = ["mode", "staleness"]
+    static let temporarySettings = ["mode", "staleness", "switches"]
     package func path(ofSetting name: String) -> String { path + "/" + name }
 
     /// Makes a relative path absolute, so that it stays valid if the process changes its working

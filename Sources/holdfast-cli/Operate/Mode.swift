@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandLineSupport
+import HTTPCacheOperations
 import Holdfast
 import HoldfastControl
 import NIOHTTP1
@@ -7,18 +8,21 @@ import NIOHTTP1
 /// `holdfast mode`, `holdfast mode offline --until 14:00`
 struct Mode: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows the mode of a running gateway, or switches it until a given time.",
+        abstract: "Shows the mode of a gateway, or switches it, or that of an origin or route, until a given time.",
         discussion: """
             Without an argument, prints the current mode. A mode other than the configured mode needs an end. After that time, the configured mode applies again, even if the gateway crashed or \
             restarted in between. A reload does not end the switch. To end it early, set the configured mode without an end.
 
             \(TemporaryOptions.help)
 
+            '--origin' or '--route' switches the mode of one origin or route only, in the same way; the configured mode without an end ends that switch. Of all modes that apply to a request \
+            (the gateway's, its origin's, its route's, and its rules'), the strictest wins: offline, then preferStored, automatic, online. At most \(Switches.limit) such switches can be in force.
+
             The new mode applies from the next request. Modes of routes and rules can narrow it, as they narrow the configured mode.
 
             \(GatewayLocation.help)
 
-            JSON: one object, with the keys mode, configured, until, since, reason and by.
+            JSON: one object, with the keys mode, configured, until, since, reason and by; and switches, a list of objects with the keys origin or route, mode, until, since, reason and by.
 
             The exit status is 0 if the mode is in force, 1 if no gateway can be reached or it rejected the mode, 64 if the command line is invalid.
 
@@ -27,21 +31,32 @@ struct Mode: AsyncParsableCommand {
               holdfast mode offline --until 14:00 --reason 'origin migration' --config holdfast.yaml
               holdfast mode preferStored --for 2h --socket /run/holdfast/control.sock
               holdfast mode automatic --config holdfast.yaml
+              holdfast mode offline --origin https://api.example.com --for 30m --reason 'database move' --config holdfast.yaml
+              holdfast mode automatic --origin https://api.example.com --config holdfast.yaml
             """
     )
 
     @Argument(help: ArgumentHelp("online, automatic, preferStored or offline.", valueName: "mode"))
     var mode: Serve.Mode?
 
+    @Option(help: ArgumentHelp("Only for this origin, such as https://api.example.com.", valueName: "url"))
+    var origin: String?
+
+    @Option(help: ArgumentHelp("Only for the route with this name.", valueName: "name"))
+    var route: String?
+
     @OptionGroup var temporary: TemporaryOptions
 
     @OptionGroup var location: GatewayLocation
 
     func validate() throws {
-        if mode == nil, temporary.isAnyNamed {
+        if mode == nil, temporary.isAnyNamed || origin != nil || route != nil {
             throw ValidationError(
-                "'--until', '--for' and '--reason' need a mode: online, automatic, preferStored or offline."
+                "'--origin', '--route', '--until', '--for' and '--reason' need a mode: online, automatic, preferStored or offline."
             )
+        }
+        if origin != nil, route != nil {
+            throw ValidationError("'--origin' and '--route' both name what is switched. Use one of them.")
         }
     }
 
@@ -51,6 +66,8 @@ struct Mode: AsyncParsableCommand {
         if let mode {
             let request = ModeRequest(
                 mode.offlineMode,
+                origin: origin,
+                route: route,
                 until: temporary.end,
                 for: temporary.length,
                 reason: temporary.reason
@@ -62,8 +79,19 @@ struct Mode: AsyncParsableCommand {
         try location.write(report, Self.text)
     }
 
-    /// Returns the mode as one human-readable line.
+    /// Returns human-readable lines: the gateway's mode, then those of origins and routes.
     static func text(_ report: ModeReport) -> String {
+        ([line(report)] + (report.switches ?? []).map(line)).joined(separator: "\n")
+    }
+
+    private static func line(_ one: SwitchReport) -> String {
+        let subject = one.origin ?? one.route.map { "route '\($0)'" } ?? ""
+        let reason = one.reason.map { " Reason: \($0)." } ?? ""
+        let mode = one.mode?.rawValue ?? ""
+        return "The mode of \(subject) is \(mode) until \(TemporaryOptions.shown(one.until)).\(reason)"
+    }
+
+    private static func line(_ report: ModeReport) -> String {
         guard let until = report.until else { return "The mode is \(report.mode.rawValue)." }
         let reason = report.reason.map { " Reason: \($0)." } ?? ""
         let end = "until \(TemporaryOptions.shown(until)), then \(report.configured.rawValue)"

@@ -9,12 +9,12 @@ struct Origins: AsyncParsableCommand {
         discussion: """
             Prints a line for each origin: its state, and its requests in flight and waiting; for an unreachable origin also since when, when the next probe is sent, and why. A reachable origin whose last response was not valid HTTP has the reason too. \
             Unreachable origins come first. If an origin has settings of its own ('origins' in the configuration), its servers follow in the order in which they are tried, one per \
-            line: address or URL, responses, failures, and whether the server is set aside after failures. A line with the reason and the next step follows a server that fails.
+            line: address or URL, responses, failures, and whether the server is set aside after failures, or drained until a given time ('holdfast drain'). A line with the reason and the next step follows a server that fails.
 
             \(GatewayLocation.help)
 
             JSON: one object with the key origins, a list of objects with the keys origin, state, since, reason, message, nextProbe, failedProbes, inFlight and waiting, \
-            and servers (server, aside, responses, failures, reason, message) if the origin has settings of its own; and the key more, true if there are more than 1,000.
+            and servers (server, aside, responses, failures, reason, message, drained) if the origin has settings of its own; and the key more, true if there are more than 1,000.
 
             The exit status is 0 if the gateway responds, 1 if no gateway can be reached, 64 if the command line is invalid.
 
@@ -40,14 +40,23 @@ struct Origins: AsyncParsableCommand {
             if let probe = origin.nextProbe { line += ", next probe at \(probe)" }
             let servers = (origin.servers ?? []).flatMap { server in
                 [
-                    "    \((server.aside ? "set aside" : "in use").padding(to: 10))\(server.server)"
-                        + "  responses: \(server.responses), failures: \(server.failures)"
+                    "    \(state(of: server).padding(to: 10))\(server.server)"
+                        + "  responses: \(server.responses), failures: \(server.failures)\(end(of: server.drained))"
                 ] + cause(server.reason, server.message)
             }
             return [line] + cause(origin.reason, origin.message) + servers
         }
         if report.more { lines.append("More origins are not shown.") }
         return lines.joined(separator: "\n")
+    }
+
+    private static func state(of server: OriginsReport.Server) -> String {
+        server.drained != nil ? "drained" : server.aside ? "set aside" : "in use"
+    }
+
+    private static func end(of drain: SwitchReport?) -> String {
+        guard let drain else { return "" }
+        return "; until \(TemporaryOptions.shown(drain.until))" + (drain.reason.map { ". Reason: \($0)." } ?? "")
     }
 
     private static func cause(_ reason: String?, _ message: String?) -> [String] {

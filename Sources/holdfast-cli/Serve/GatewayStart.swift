@@ -97,10 +97,15 @@ struct GatewayStart: Sendable {
         let (transport, tracer) = try GatewayProcess.makeTransport(settings, metrics, on: group, logger)
         let engine = makeEngine(store, transport, member)
         let modes = ModeSwitch(engine: engine, store: store, logger: logger)
+        let switches = SwitchKeeper(store: store, logger: logger) { switches in
+            engine.targetModes = transport.currentRoutes.flatMap { SwitchedModes(switches, $0) }
+            transport.drain(switches.drainedServers)
+        }
         let staleness = StalenessSwitch(engine: engine, store: store, logger: logger)
         // Operators' temporary settings survive a restart. Restore them before a client can
         // connect.
         await modes.restore()
+        await switches.restore()
         await staleness.restore()
         let health = GatewayHealth()
         let accessLog = AccessLog(settings.accessLog, logger: logger)
@@ -112,6 +117,7 @@ struct GatewayStart: Sendable {
             engine: engine,
             store: store,
             modes: modes,
+            switches: switches,
             transport: transport,
             server: server,
             accessLog: accessLog
@@ -129,6 +135,7 @@ struct GatewayStart: Sendable {
             engine: engine,
             store: store,
             modes: modes,
+            switches: switches,
             staleness: staleness,
             settings: configuration,
             logLevels: levels,

@@ -25,6 +25,7 @@ actor ReloadableConfiguration: ConfigurationOperations {
         let engine: CacheEngine
         let store: CacheManager
         let modes: ModeSwitch
+        let switches: SwitchKeeper
         let transport: OriginTransport
         let server: GatewayServer
         let accessLog: AccessLog
@@ -106,6 +107,10 @@ actor ReloadableConfiguration: ConfigurationOperations {
         "\(setting.name): \(setting.value ?? "unset")"
     }
 
+    nonisolated var routeNames: [String] {
+        current.withLock { $0.settings.gateway.routes }.routes.compactMap(\.name)
+    }
+
     nonisolated var routeModes: [RouteMode] { current.withLock { $0.settings.routeModes } }
 
     /// Reloads the configuration file, and rereads the other files that it names. An invalid file
@@ -179,6 +184,7 @@ actor ReloadableConfiguration: ConfigurationOperations {
         // The order matters: the transport must know an origin before a request is routed to it,
         // and a request on a new route must see the new rules.
         parts.transport.reconfigure(routes: read.gateway.routes, origins: origins)
+        parts.switches.reapply()
         parts.engine.reconfigure(options: read.file.options, rules: read.rules)
         parts.modes.configure(read.mode)
         parts.server.reconfigure(read.gateway)

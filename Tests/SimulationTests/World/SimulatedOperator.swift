@@ -163,7 +163,7 @@ final class SimulatedOperator: @unchecked Sendable {
             kept[Value.settingName] = temporary
         }
 
-        func forget<Value: TemporaryValue>(_: Value.Type) throws {
+        func forget<Value: KeptValue>(_: Value.Type) throws {
             try failSometimes()
             kept[Value.settingName] = nil
         }

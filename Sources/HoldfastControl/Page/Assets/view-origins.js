@@ -47,11 +47,16 @@ function cause({ reason, message }) {
   return reason ? h("p", { class: "muted" }, `${plain(reason)}: ${plain(message)}`) : "";
 }
 
-// The origin's addresses and mirrors, in the order in which they are tried.
+// Until when an operator keeps requests away from a server, and why.
+function drain({ drained }) {
+  return drained ? h("p", { class: "muted" }, "until ", at(drained.until), " (", relative("in", drained.until), "), by ", plain(drained.by), drained.reason && [": ", plain(drained.reason)]) : "";
+}
+
+// The origin's addresses and mirrors, in the order of the configuration.
 function servers(origin) {
   if (!origin.servers) return dash;
   const items = origin.servers.map((row) =>
-    h("li", {}, badge(row.aside ? "aside" : "inUse"), " ", url(row.server), row.failures ? `, ${counted(row.failures, "failure")}` : "", cause(row)),
+    h("li", {}, badge(row.drained ? "drained" : row.aside ? "aside" : "inUse"), " ", url(row.server), row.failures ? `, ${counted(row.failures, "failure")}` : "", drain(row), cause(row)),
   );
   return h("ul", { "aria-label": `Servers of ${plain(origin.origin)}` }, items);
 }

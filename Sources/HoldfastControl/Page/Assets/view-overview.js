@@ -39,6 +39,12 @@ function banner(now) {
   ];
 }
 
+// The mode of one origin or route.
+function narrower({ origin, route, mode: inForce, until, reason, by }) {
+  const subject = origin === undefined ? ["route ", shown(route)] : shown(origin);
+  return h("p", { class: "muted" }, h("strong", {}, inForce), " for ", subject, ", ends ", at(until), " (", relative("in", until), "), ", reason && [shown(reason), ", "], "by ", shown(by));
+}
+
 function mode(now) {
   const { mode: inForce, configured, until, reason, by } = now.mode;
   const isSet = until !== undefined || inForce !== configured;
@@ -49,6 +55,7 @@ function mode(now) {
       ? h("p", { class: "muted" }, "ends ", at(until), " (", relative("in", until), "), then ", configured)
       : h("p", { class: "muted" }, "as configured"),
     isSet && (reason || by) && h("p", { class: "muted" }, reason && [shown(reason), ", "], by && ["by ", shown(by)]),
+    (now.mode.switches ?? []).map(narrower),
     extension && h("p", { class: "muted" }, `staleness limit extended to ${now.staleness.staleness} until `, at(extension)),
   ];
 }
