@@ -74,6 +74,24 @@ struct CacheDumpBackupTests {
         }
     }
 
+    @Test func linkIsRejectedAndKept() async throws {
+        try await SampleStore.withClosed { store in
+            let (link, empty) = (store + ".link", store + ".empty")
+            try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: false)
+            for (target, words) in [
+                (store + ".none", "'\(link)' is a symbolic link that leads to no folder. Remove it"),
+                (empty, "'\(link)' is a symbolic link. Remove it"),
+            ] {
+                try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
+                let outcome = try await Tool.cacheDump.run("backup", store, link)
+                #expect(outcome.status == 1 && outcome.error.contains(words), "\(outcome)")
+                #expect(outcome.error.contains("Nothing was changed."), "\(outcome)")
+                #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == target)
+                try FileManager.default.removeItem(atPath: link)
+            }
+        }
+    }
+
     @Test func pathThatIsNotAStoreIsRejected() async throws {
         try await TemporaryFolder.with { folder in
             let path = folder.appendingPathComponent("missing").path

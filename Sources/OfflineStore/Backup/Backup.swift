@@ -1,3 +1,4 @@
+import LibC
 import StoreFiles
 
 /// One backup, from the paths to the finished folder.
@@ -100,7 +101,9 @@ struct Backup {
     }
 
     private func checkPlace() throws {
-        switch try target.content() {
+        let content = try target.content()
+        try checkIsNoLink(toNothing: content == .absent)
+        switch content {
         case .absent: break
         case .empty: try checkIsNoMount()
         case .store, .unnamed, .other:
@@ -114,6 +117,14 @@ struct Backup {
                 throw refusal("'\(target.path)' is inside the store. Name a folder outside it.")
             }
         }
+    }
+
+    /// A backup replaces its folder, which is impossible for a link.
+    private func checkIsNoLink(toNothing: Bool) throws {
+        var status = stat()
+        guard lstat(target.path, &status) == 0, status.st_mode & S_IFMT == S_IFLNK else { return }
+        let lost = toNothing ? " that leads to no folder" : ""
+        throw refusal("'\(target.path)' is a symbolic link\(lost). Remove it, or name another folder.")
     }
 
     /// A backup replaces its folder, which is impossible for the root of a file system.
