@@ -65,6 +65,31 @@ struct HoldfastPinTests {
         }
     }
 
+    /// URLs as clients request them, with and without a running gateway.
+    @Test func pinsTheOriginsURLForAClientsURL() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                try folder.write(origin)
+                origin.respond("v1")
+                try await PurgedGateway.with(folder) { gateway in
+                    try await gateway.warm(Self.targets)
+                    let pin = try await gateway.run(["pin", "http://gateway.test/other"])
+                    #expect(pin.text.hasPrefix("Pinned 1 of 1 selected responses."), "\(pin)")
+                    let host = try await gateway.run(["pin", "--host", "gateway.test"])
+                    let words = "responses are stored under '\(origin.baseURL)/': use '--prefix \(origin.baseURL)/'."
+                    #expect(host.status == 0 && host.error.contains(words), "\(host)")
+                    let known = try await gateway.run(["purge", "--host", "b.test"])
+                    #expect(known.status == 0 && known.error.hasPrefix("Nothing matched. 'cache-dump"), "\(known)")
+                }
+                let tool = try Tool("holdfast")
+                let unpin = try await tool.run("unpin", "http://gateway.test/other", "--config", folder.file)
+                #expect(unpin.text.hasPrefix("Unpinned 1 of 1 selected responses."), "\(unpin)")
+                let host = try await tool.run("purge", "--host", "gateway.test", "--config", folder.file)
+                #expect(host.error.contains("use '--prefix \(origin.baseURL)/'."), "\(host)")
+            }
+        }
+    }
+
     @Test func thirtyClientsPinAndListAtOnce() async throws {
         try await PurgedGateway.withOrigin { gateway, origin in
             try await gateway.warm((0..<30).map { PurgedGateway.Target(path: "/other/\($0)") })

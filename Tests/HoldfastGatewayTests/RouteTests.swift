@@ -213,4 +213,26 @@ private struct Generator: RandomNumberGenerator {
         z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
         return z ^ (z >> 31)
     }
+
+    /// Mutant: `origin-urls-of-preserved-hosts-are-not-mapped`.
+    @Test(
+        arguments: [
+            ("http://api.example/x?y", "http://o.example/v1/x?y"), ("http://o.example/v1/x", nil),
+            ("http://shop.example/x", "http://shop.example/x"), ("http://10.0.0.7:8080/x?y", "http://shop.example/x?y"),
+            ("http://10.0.0.8/x", nil), ("http://10.0.0.9/x", nil), ("http://unknown.example/x", nil),
+        ] as [(String, String?)]
+    )
+    func urlsLeadToWhereResponsesAreStored(_ url: String, _ expected: String?) throws {
+        func route(_ host: String?, _ origin: String, _ preservesHost: Bool) throws -> GatewayRoute {
+            try GatewayRoute(host: host, origin: GatewayOrigin(origin), preservesHost: preservesHost)
+        }
+        let routes = try GatewayRoutes([
+            route("api.example", "http://o.example/v1", false), route("shop.example", "http://10.0.0.7:8080", true),
+            // Two hosts, or a pattern: one URL cannot stand for all.
+            route("a.example", "http://10.0.0.8", true), route("b.example", "http://10.0.0.8", true),
+            route("*.c.example", "http://10.0.0.9", true),
+        ])
+        let found = routes.originURL(of: try TargetURI(url))
+        #expect(found?.uri == expected)
+    }
 }

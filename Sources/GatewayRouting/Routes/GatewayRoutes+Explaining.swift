@@ -10,11 +10,27 @@ extension GatewayRoutes {
         package var route: GatewayRoute?
     }
 
-    /// Returns the origin's URL for a URL that clients request; `nil` if no route leads there, or
-    /// if the URL is already an origin's.
+    /// Returns the URL under which responses are stored for a URL that clients request, or for an
+    /// origin's URL if its route preserves the client's host; `nil` if no route leads there, or if
+    /// responses are stored under the URL itself.
     package func originURL(of url: TargetURI) -> TargetURI? {
-        guard let mapping = mapping(of: url), mapping.route != nil else { return nil }
-        return mapping.target
+        guard let mapping = mapping(of: url) else { return nil }
+        return mapping.route == nil ? preservedURL(of: url) : mapping.target
+    }
+
+    /// Returns an origin's URL with the host that clients request; `nil` unless exactly one such
+    /// host leads there.
+    private func preservedURL(of url: TargetURI) -> TargetURI? {
+        let leading = routes.filter { leads($0, to: url) }
+        let hosts = Set(leading.map { $0.preservesHost ? $0.host?.lowercased() : nil })
+        guard hosts.count == 1, case let host?? = hosts.first, !host.hasPrefix("*.") else { return nil }
+        let head = HTTPRequest(method: .get, scheme: url.scheme, authority: host, path: url.requestTarget)
+        return TargetURI(request: head)
+    }
+
+    private func leads(_ route: GatewayRoute, to url: TargetURI) -> Bool {
+        route.origin.scheme == url.scheme && route.origin.host == url.host && route.origin.port == url.port
+            && route.originPrefix.rest(of: url.requestTarget) != nil
     }
 
     /// Maps a URL to its target at an origin, for tools. The URL may name an origin, or be one that
@@ -25,11 +41,7 @@ extension GatewayRoutes {
     ///
     /// - Returns: `nil` if no route matches.
     package func mapping(of url: TargetURI) -> Mapping? {
-        let isOrigins = routes.contains { route in
-            route.origin.scheme == url.scheme && route.origin.host == url.host && route.origin.port == url.port
-                && route.originPrefix.rest(of: url.requestTarget) != nil
-        }
-        if isOrigins { return Mapping(target: url) }
+        if routes.contains(where: { leads($0, to: url) }) { return Mapping(target: url) }
         guard let (route, path) = self.route(authority: url.authority, target: url.requestTarget) else { return nil }
         let head = HTTPRequest(
             method: .get,

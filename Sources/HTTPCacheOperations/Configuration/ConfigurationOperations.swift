@@ -18,10 +18,11 @@ package protocol ConfigurationOperations: Sendable {
     /// The servers of these origins, if the configuration specifies more than the origin's URL.
     var originServers: [String: [OriginCondition.Server]] { get }
 
-    /// Returns the origin's URL for a URL that clients request, such as `https://a.example/v1/feed`
-    /// for `http://gateway/feed`.
+    /// Returns the URL under which responses are stored for a URL that clients request, such as
+    /// `https://a.example/v1/feed` for `http://gateway/feed`, or for an origin's URL if its route
+    /// preserves the client's host.
     ///
-    /// - Returns: `nil` if no route leads there, or if the URL is already an origin's.
+    /// - Returns: `nil` if no route leads there, or if responses are stored under the URL itself.
     func originURL(of url: TargetURI) -> TargetURI?
 
     /// The names of the routes that have a name, in order.

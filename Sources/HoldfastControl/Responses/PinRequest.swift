@@ -1,5 +1,6 @@
 package import HTTPCache
 package import HTTPCacheOperations
+package import HTTPCacheSemantics
 
 /// A request to pin or unpin stored responses.
 package struct PinRequest: Sendable, Hashable, Encodable {
@@ -11,6 +12,18 @@ package struct PinRequest: Sendable, Hashable, Encodable {
     package var dryRun: Bool
     /// A note for the log.
     package var reason: String?
+    /// See ``resolved(_:)``. It is not part of the JSON.
+    private var atOrigins: PurgeRequest?
+
+    private enum CodingKeys: String, CodingKey { case select, pinned, dryRun, reason }
+
+    /// Returns the change, which now also selects the origin's URLs, as
+    /// ``PurgeRequest/resolved(_:)`` does.
+    package func resolved(_ originURL: (TargetURI) -> TargetURI?) -> PinRequest {
+        var change = self
+        change.atOrigins = PurgeRequest(select, reason: reason).resolved(originURL)
+        return change
+    }
 
     /// Creates a change. The values are checked when the change is performed.
     package init(_ select: PurgeRequest.Selection, pinned: Bool, dryRun: Bool = false, reason: String? = nil) {
@@ -49,7 +62,9 @@ package struct PinRequest: Sendable, Hashable, Encodable {
     /// Returns the scopes of the selectors, without duplicates.
     ///
     /// - Throws: ``ControlProblem``, as for a purge.
-    package func scopes() throws -> [InvalidationScope] { try PurgeRequest(select, reason: reason).scopes() }
+    package func scopes() throws -> [InvalidationScope] {
+        try (atOrigins ?? PurgeRequest(select, reason: reason)).scopes()
+    }
 }
 
 /// The result of pinning or unpinning responses, or of a dry run.

@@ -22,11 +22,12 @@ struct PinChange {
             result = try await location.gateway().send(.POST, "/v1/pins", change)
         } else {
             let store = try location.namedStore()
+            let change = change.resolved { store.routes?.originURL(of: $0) }
             result = try await PurgedStore(folder: store.folder, configuration: store.settings ?? PurgedStore.unknown)
                 .pin(change)
         }
         try location.write(result, Self.text)
-        selectors.noteMatched(result.matched.responses)
+        await selectors.noteMatched(result.matched.responses, at: location)
     }
 
     /// Returns the result as one human-readable line.

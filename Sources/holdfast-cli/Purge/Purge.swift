@@ -122,7 +122,7 @@ struct Purge: AsyncParsableCommand {
         }
         let purged = try await perform(purge)
         try location.write(purged.result, Self.text)
-        selectors.noteMatched(purged.result.matched.responses)
+        await selectors.noteMatched(purged.result.matched.responses, at: location)
         try checkReached(purged)
     }
 

@@ -62,9 +62,16 @@ struct SelectorOptions: ParsableArguments {
         }
     }
 
-    /// Reports that nothing matched, unless everything was selected.
-    func noteMatched(_ count: Int) {
+    /// Reports that nothing matched, unless everything was selected, and where the responses for
+    /// the hosts that clients request are stored.
+    func noteMatched(_ count: Int, at location: GatewayLocation) async {
         guard count == 0, !all else { return }
-        StandardStream.error.line("Nothing matched. 'cache-dump list' shows the URLs and tags of a store.")
+        var text = "Nothing matched."
+        for host in hosts {
+            guard let url = await location.originURL(ofHost: host) else { continue }
+            text +=
+                " Clients request '\(host)', and the responses are stored under '\(url)': use '--prefix \(url)'."
+        }
+        StandardStream.error.line("\(text) 'cache-dump list' shows the URLs and tags of a store.")
     }
 }
