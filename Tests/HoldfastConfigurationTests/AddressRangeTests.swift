@@ -24,6 +24,28 @@ import Testing
         #expect(AddressRange.plain(address) == expected)
     }
 
+    @Test(
+        arguments: [
+            ("10.0.0.1/8", "10.0.0.0/8"), ("192.168.1.77/26", "192.168.1.64/26"), ("10.0.0.1/0", "0.0.0.0/0"),
+            ("fd00::1/8", "fd00::/8"), ("2001:db8:1:2::3/63", "2001:db8:1:2::/63"), ("::1/64", "::/64"),
+            ("::ffff:10.0.0.1/104", "10.0.0.0/8"), ("10.0.0.0/8", nil), ("10.0.0.1/33", nil), ("10.0.0.1/x", nil),
+            ("10.0.0.1/+8", nil), ("10.0.0.1", nil), ("::ffff:10.0.0.1/8", nil), ("a/8", nil),
+        ] as [(String, String?)]
+    )
+    func intendedNetworkIsFound(text: String, expected: String?) {
+        #expect(AddressRange.intended(by: text)?.description == expected)
+    }
+
+    @Test(arguments: [
+        ("10.0.0.0/8", "10.0.0.0/8", true), ("10.0.0.0/8", "10.1.0.0/16", true), ("10.1.0.0/16", "10.0.0.0/8", false),
+        ("0.0.0.0/0", "10.0.0.7", true), ("0.0.0.0/0", "::/0", false), ("::/0", "0.0.0.0/0", false),
+        ("unix", "unix", true), ("::/0", "unix", false), ("unix", "10.0.0.7", false),
+        ("10.0.0.0/8", "::ffff:10.0.0.7", true),
+    ])
+    func rangeCoversOther(range: String, other: String, expected: Bool) throws {
+        #expect(try #require(AddressRange(range)).covers(try #require(AddressRange(other))) == expected)
+    }
+
     @Test(arguments: [
         "", "10", "10.0.0.0/", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/+8", "10.0.0.1/8", "::1/64", "::/129",
         "a.example",

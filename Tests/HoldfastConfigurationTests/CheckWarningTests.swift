@@ -89,6 +89,31 @@ import Testing
         #expect(warnings == (isReported ? [message] : []))
     }
 
+    /// Mutant: `lists-that-reject-every-client-pass`.
+    @Test(
+        arguments: [
+            ("", "deny: [0.0.0.0/0, \"::/0\"]", "every address"), ("", "deny: [0.0.0.0/0]", nil),
+            ("", "allow: [10.0.0.0/8], deny: [10.0.0.0/8]", "every address that 'allow' contains"),
+            (
+                "", "allow: [10.1.0.0/16, \"fd00::1\"], deny: [\"fd00::/8\", 0.0.0.0/0]",
+                "every address that 'allow' contains"
+            ),
+            ("", "allow: [10.0.0.0/8, 192.0.2.1], deny: [10.0.0.0/8]", nil), ("", "allow: [10.0.0.0/8]", nil),
+            ("listen: [{unix: a.sock}]\n", "deny: [0.0.0.0/0, \"::/0\"]", nil),
+            ("listen: [{unix: a.sock}]\n", "deny: [0.0.0.0/0, \"::/0\", unix]", "every address"),
+        ] as [(String, String, String?)]
+    )
+    func listsThatRejectEveryClientAreReported(_ top: String, _ lists: String, _ denied: String?) throws {
+        let message = denied.map {
+            "clients.deny: No client is served, because 'deny' contains \($0), and comes first. Remove ranges from 'deny'."
+        }
+        let line = top.isEmpty ? 2 : 3
+        let all = try Self.warnings("\(top)clients: {\(lists)}")
+        #expect(all == (message.map { ["f:\(line): \($0)"] } ?? []))
+        let route = try Self.warnings("\(top)routes: [{name: a, origin: \"http://b\", clients: {\(lists)}}]")
+        #expect(route == (message.map { ["f:\(line): route 'a': \($0)"] } ?? []))
+    }
+
     @Test func homeOfTheUserIsNotExpanded() throws {
         let message =
             "f:2: store.path: '~' is not expanded: '~/x' is next to the configuration file. Write the whole path."

@@ -97,11 +97,11 @@ import Testing
         ),
         (
             "version: 1\nclients: {deny: [10.0.0.1/8]}",
-            "f:2: clients.deny: '10.0.0.1/8' is not an address such as '10.0.0.7', a range such as '10.0.0.0/8' or 'fd00::/8', or 'unix' (all clients of Unix sockets)."
+            "f:2: clients.deny: '10.0.0.1/8' has bits after its prefix. Write '10.0.0.0/8' for the network, or '10.0.0.1' for the address."
         ),
         (
             "version: 1\nroutes:\n  - {origin: \"https://a\", clients: {allow: [\"fd00::1/8\"]}}",
-            "f:3: route 1: clients: 'fd00::1/8' is not an address such as '10.0.0.7', a range such as '10.0.0.0/8' or 'fd00::/8', or 'unix' (all clients of Unix sockets)."
+            "f:3: route 1: clients: 'fd00::1/8' has bits after its prefix. Write 'fd00::/8' for the network, or 'fd00::1' for the address."
         ),
         (
             "version: 1\nroutes:\n  - {origin: \"https://a\", clients: {alow: unix}}",
@@ -162,6 +162,18 @@ import Testing
         (
             "version: 1\nhealth: {path: /a, ready: /b, live: /a}",
             "f:2: health.live: It is the same path as 'health.path'. Each health check needs a path of its own."
+        ),
+        (
+            "version: 1\nhealth: {live: /}",
+            "f:2: health.live: It hides the start page of every route. Choose a path such as '/healthz'."
+        ),
+        (
+            "version: 1\nhealth: {ready: /v1}\nroutes:\n  - {name: api, path: /v1, origin: \"http://a\"}",
+            "f:2: health.ready: It is the path of route 'api' (line 4), whose requests it hides. Choose another path."
+        ),
+        (
+            "version: 1\nhealth: {path: /up}\nroutes:\n  - {path: /up, respond: {status: 204}}",
+            "f:2: health.path: It is the path of route 1 (line 4), whose requests it hides. Choose another path."
         ),
         (
             "version: 1\nmetrics: {listen: '0.0.0.0:9464'}",

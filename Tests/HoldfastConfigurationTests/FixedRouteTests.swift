@@ -22,6 +22,7 @@ import Testing
                 respond: {status: 301, location: "https://shop.example{path}{query}"}
               - {name: shop, host: shop.example, origin: "http://10.0.0.7"}
               - {path: /gone, respond: {status: 410, body: "<p>Gone", content-type: text/html}}
+            clients: {trusted: [127.0.0.1]}
 
             """
         )
@@ -120,10 +121,8 @@ import Testing
             ]
         ),
         ("  - {name: a, match: {scheme: http}, respond: {status: 404}}\n  - {name: b, origin: \"http://b\"}\n", []),
-        (
-            "  - {name: a, respond: {status: 404}}\n",
-            ["f:3: route 'a': respond: No route has an 'origin'. Add a route with one."]
-        ),
+        // A gateway may answer all requests itself.
+        ("  - {name: a, respond: {status: 404}}\n", []),
         (
             "  - {path: /x, respond: {status: 404}, origin: \"http://b\"}\n  - {origin: \"http://b\"}\n",
             ["f:3: route 1: origin: It has no effect in a route with 'respond', which never asks an origin. Remove it."]
@@ -158,6 +157,17 @@ import Testing
         #expect(findings("version: 1\nroutes:\n" + routes, file: "f") == expected)
     }
 
+    /// Mutant: `unknown-placeholders-are-text`.
+    @Test(arguments: [
+        ("https://a.example{paht}", "The placeholder '{paht}' is unknown. Did you mean '{path}'? "),
+        ("https://a.example/{host}{path}", "The placeholder '{host}' is unknown. "),
+    ])
+    func unknownPlaceholdersOfLocationsAreNamed(_ location: String, _ words: String) {
+        let route = "  - {path: /old, respond: {status: 302, location: \"\(location)\"}}\n"
+        let known = "Known placeholders: '{path}', '{query}'."
+        #expect(findings("version: 1\nroutes:\n" + route, file: "f") == ["f:3: route 1: respond: \(words)\(known)"])
+    }
+
     // MARK: Pages
 
     private func pages(_ setting: String, in folder: TemporaryFolder) -> [String] {
@@ -189,6 +199,17 @@ import Testing
             (".", "is not a file."),
         ] {
             #expect(pages("{offline: \(file)}", in: folder) == ["\(start)'\(folder.path)/\(file)' \(message)"])
+        }
+        // Braces of styles and scripts, and those that hold no name, are text.
+        let code = "<STYLE>a{color:red}b{c}</style><script>if(a){b}</script>a { b } {} {1} ${c} {title}"
+        try writeFile(folder.path + "/code.html", Array(code.utf8))
+        #expect(pages("{offline: code.html}", in: folder) == [])
+        for text in ["<p>{staus}", "{{staus}}", "<script>{a}</script>{staus}"] {
+            try writeFile(folder.path + "/typo.html", Array(text.utf8))
+            let known = "'{status}', '{title}', '{detail}', '{url}', '{last-contact}'"
+            let message =
+                "The placeholder '{staus}' is unknown. Did you mean '{status}'? Known placeholders: \(known). Write '&#123;' for a brace."
+            #expect(pages("{offline: typo.html}", in: folder) == ["\(start)'\(folder.path)/typo.html': \(message)"])
         }
         #expect(
             pages("{}", in: folder) == [

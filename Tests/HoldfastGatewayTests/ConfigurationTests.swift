@@ -50,6 +50,41 @@ struct ConfigurationTests {
         #expect(gateway.routes.routes.map(\.origin.host) == ["b.example"])
     }
 
+    /// Mutant: `default-address-of-listen-is-not-compared`.
+    @Test(
+        arguments: [
+            (
+                "metrics: {listen: 127.0.0.1:8080}", nil,
+                "metrics.listen: '127.0.0.1:8080' is also in 'listen' by default."
+            ),
+            (
+                "control: {listen: 127.0.0.1:8080}", nil,
+                "control.listen: '127.0.0.1:8080' is also in 'listen' by default."
+            ),
+            (
+                "metrics: {listen: '0.0.0.0:8080', public: true}", nil,
+                "metrics.listen: '0.0.0.0:8080' is also used by '127.0.0.1:8080' in 'listen' by default."
+            ),
+            ("metrics: {listen: 127.0.0.1:8080}", "127.0.0.1:9", nil), ("metrics: {listen: 127.0.0.1:8081}", nil, nil),
+            (
+                "metrics: {listen: 127.0.0.1:9}", "0.0.0.0:9",
+                "metrics.listen: '127.0.0.1:9' is also used by '0.0.0.0:9' in the listeners that replace 'listen'."
+            ),
+        ] as [(String, String?, String?)]
+    )
+    func addressOfAListenerOutsideTheFileIsAFinding(_ setting: String, _ listen: String?, _ words: String?) throws {
+        let yaml = "version: 1\n\(setting)\nroutes: [{origin: \"http://a.example\"}]"
+        let file = try HoldfastConfiguration.Configuration(yaml: yaml)
+        let address = try listen.map { try ListenAddress($0) }
+        var found: [String] = []
+        do {
+            _ = try GatewayConfiguration(file, listen: address)
+        } catch let error as ConfigurationError {
+            found = error.findings.map(\.description)
+        }
+        #expect(found == (words.map { ["line 2: \($0) Choose another port."] } ?? []))
+    }
+
     @Test func takesAListOfListeners() throws {
         var file = try HoldfastConfiguration.Configuration(
             yaml: "version: 1\nlisten: [{unix: h.sock, mode: 0600}, 127.0.0.1:9]"

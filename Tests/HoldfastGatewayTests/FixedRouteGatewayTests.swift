@@ -121,7 +121,7 @@ import Testing
               - {path: /gone, respond: {status: 410, body: "<p>Gone", content-type: text/html}}
               - {path: /none, respond: {status: 204}}
               - {match: {field: {user-agent: [bad]}, query: {x: ["1"]}}, respond: {status: 403}}
-              - {match: {cookie: {"edit_*": ["1"]}}, respond: {status: 307, location: /login}}
+              - {path: /a, match: {cookie: {"edit_*": ["1"]}}, respond: {status: 307, location: /login}}
               - {origin: "ORIGIN"}
 
             """
@@ -192,7 +192,8 @@ import Testing
             let yaml = """
                 version: 1
                 routes:
-                  - {path: /old, respond: {status: 410, body: "gone"}}
+                  - {name: gone, path: /old, respond: {status: 410, body: "gone"}}
+                  - {path: /none, respond: {status: 404}}
                   - {origin: "\(origin.url)"}
                 """
             let configuration = try GatewayConfiguration(HoldfastConfiguration.Configuration(yaml: yaml))
@@ -200,10 +201,33 @@ import Testing
                 of: origin.url,
                 configure: { ($0.routes, $0.fixedRoutes) = (configuration.routes, configuration.fixedRoutes) }
             ) { gateway in
-                let response = try await gateway.get("/old")
-                #expect(response.text == "gone")
+                for path in ["/old", "/none", "/other"] { _ = try await gateway.get(path) }
             }
-            #expect(lines.map { $0.number("http.response.status_code") } == [410])
+            let statuses = lines.compactMap { $0.number("http.response.status_code") }
+            let routes = lines.compactMap { $0["http.route"] }
+            #expect(Dictionary(zip(statuses, routes)) { $1 } == [410: "gone", 404: "2", 200: "3"])
+        }
+    }
+
+    /// A gateway without an origin, such as one that only redirects.
+    @Test(arguments: EitherClient.Kind.allCases) func everyRouteMayBeAnsweredHere(_ kind: EitherClient.Kind)
+        async throws
+    {
+        let routes = """
+              - {host: shop.example, path: /old, respond: {status: 301, location: "/new"}}
+              - {host: shop.example, path: /robots.txt, respond: {status: 200, body: "User-agent: *"}}
+
+            """
+        try await with(routes) { gateway, origin in
+            let old = try await ask(kind, gateway, .init(target: "/old/a", host: "shop.example"))
+            #expect(old.status == 301 && old.field("location") == "/new")
+            let robots = try await ask(kind, gateway, .init(target: "/robots.txt", host: "shop.example"))
+            #expect(robots.status == 200 && robots.text == "User-agent: *")
+            for (host, status) in [("shop.example", 404), ("evil.example", 421)] {
+                let lost = try await ask(kind, gateway, .init(target: "/other", host: host))
+                #expect(lost.status == status && lost.field("location") == nil)
+            }
+            #expect(origin.requests.isEmpty)
         }
     }
 

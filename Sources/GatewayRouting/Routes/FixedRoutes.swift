@@ -27,13 +27,26 @@ package struct FixedRoutes: Sendable {
     /// Whether there are none.
     package var isEmpty: Bool { entries.isEmpty }
 
+    /// Whether any route has the host that a client requests, whatever the port and the path.
+    package func knows(host: RequestedHost?) -> Bool { table.knows(host: host?.name) }
+
+    /// Each route's name, or its number in the file.
+    package var names: [String] { entries.map { $0.route.name ?? "\($0.route.number)" } }
+
+    /// The answer chosen for a request.
+    package struct Choice {
+        /// The index of the route.
+        package var route: Int
+        package var answer: FixedAnswer
+    }
+
     /// Returns the answer to a request; `nil` if a route with an origin comes first, or none
     /// matches.
     ///
     /// - Parameters:
     ///   - scheme: the scheme that the client uses.
     ///   - routes: the routes with an origin.
-    package func answer(to request: GatewayRequest, scheme: String, before routes: GatewayRoutes) -> FixedAnswer? {
+    package func answer(to request: GatewayRequest, scheme: String, before routes: GatewayRoutes) -> Choice? {
         let (host, path) = (request.authority, PathNormalForm.path(request.target.utf8))
         // Conditions do not depend on the host, which HTTP/1.0 may not have.
         let head = HTTPRequest(
@@ -46,12 +59,13 @@ package struct FixedRoutes: Sendable {
         let index = table.first(host: host?.name, path: path) { index in
             entries[index].pattern.includes(port: host?.port, standard: 80) && entries[index].route.holds(for: head)
         }
-        guard let found = index.map({ entries[$0].route }) else { return nil }
+        guard let index else { return nil }
+        let found = entries[index].route
         if found.position > 0, let choice = routes.choose(host: host, target: request.target),
             choice.route < found.position
         {
             return nil
         }
-        return found.answer
+        return Choice(route: index, answer: found.answer)
     }
 }

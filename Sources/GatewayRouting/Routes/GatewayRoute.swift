@@ -30,6 +30,10 @@ public struct GatewayRoute: Sendable, Hashable {
     /// that serve several names.
     public let preservesHost: Bool
 
+    /// The route's number among all routes of its file, from 1, by which metrics and the access log
+    /// name a route without a name; `nil` if it is not from a file.
+    package var number: Int?
+
     /// How the gateway handles request fields that no standard defines, and that no known origin
     /// reads as a target, method, identity or credential. By default, they pass unchanged.
     ///

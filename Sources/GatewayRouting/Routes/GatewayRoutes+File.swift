@@ -32,6 +32,7 @@ extension GatewayRoutes {
                     origin: origin,
                     preservesHost: route.preservesHost
                 )
+                made.number = route.number
                 if let handling = route.unknownFields { made.unknownFields = handling }
                 made.upgrades = route.upgrades
                 made.rewriting = route.rewriting

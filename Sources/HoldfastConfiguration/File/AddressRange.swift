@@ -55,6 +55,8 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
         /// Empty for clients of Unix sockets.
         package let bytes: [UInt8]
 
+        init(bytes: [UInt8]) { self.bytes = bytes }
+
         /// Returns `nil` if the text is neither an address nor ``AddressRange/unixName``.
         package init?(_ address: String) {
             guard let bytes = address == AddressRange.unixName ? [] : AddressRange.bytes(of: address) else {
@@ -93,6 +95,34 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension AddressRange {
+    /// Whether another range has no address outside this range.
+    func covers(_ other: AddressRange) -> Bool {
+        bits <= other.bits && contains(Parsed(bytes: other.bytes))
+    }
+
+    /// Returns the range that a text with bits after its prefix probably means: `10.0.0.0/8` for
+    /// `10.0.0.1/8`. Returns `nil` for other text.
+    static func intended(by text: String) -> AddressRange? {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2, AddressRange(text) == nil, var bytes = Self.bytes(of: String(parts[0])),
+            parts[1].utf8.allSatisfy(\.isDigit), let length = Int(parts[1])
+        else { return nil }
+        let isMapped = bytes.count == 4 && parts[0].contains(":")
+        let kept = length - (isMapped ? 96 : 0)
+        guard (0..<bytes.count * 8).contains(kept) else { return nil }
+        for bit in kept..<bytes.count * 8 { bytes[bit / 8] &= ~(0x80 >> (bit % 8)) }
+        return AddressRange("\(Self.text(of: bytes))/\(kept)")
+    }
+
+    /// Returns the text of an address of 4 or 16 bytes.
+    private static func text(of bytes: [UInt8]) -> String {
+        if bytes.count == 4 { return bytes.map { String($0) }.joined(separator: ".") }
+        // INET6_ADDRSTRLEN
+        var text = [CChar](repeating: 0, count: 46)
+        guard inet_ntop(AF_INET6, bytes, &text, 46) != nil else { return "" }
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(truncatingIfNeeded: $0) }, as: UTF8.self)
+    }
+
     /// Returns the network of an address: its first 24 bits (IPv4) or 48 bits (IPv6), with the rest
     /// set to 0. Returns `nil` if the text is not an address.
     package static func masked(_ address: String) -> String? {

@@ -34,6 +34,44 @@ extension Configuration {
     }
 }
 
+extension Configuration.ClientLists {
+    /// Whether the lists certainly reject every client.
+    ///
+    /// - Parameter hasUnixClients: whether clients can connect through a Unix socket.
+    func rejectEveryClient(hasUnixClients: Bool) -> Bool {
+        let wanted = allow.isEmpty ? ["0.0.0.0/0", "::/0"].compactMap { AddressRange($0) } : allow
+        return wanted.allSatisfy { range in deny.contains { $0.covers(range) } }
+            && (!allow.isEmpty || !hasUnixClients || deny.contains { $0.contains(AddressRange.unixName) })
+    }
+}
+
+extension Configuration {
+    /// Warnings about lists of clients that reject every client.
+    var listWarnings: [ConfigurationError.Finding] {
+        let hasUnixClients = listeners.contains { if case .unix = $0 { true } else { false } }
+        func fault(of lists: ClientLists) -> String? {
+            guard lists.rejectEveryClient(hasUnixClients: hasUnixClients) else { return nil }
+            let denied = lists.allow.isEmpty ? "every address" : "every address that 'allow' contains"
+            return "No client is served, because 'deny' contains \(denied), and comes first. Remove ranges from 'deny'."
+        }
+        var findings: [ConfigurationError.Finding] = []
+        if let message = fault(of: clients.lists) { findings.append(finding("clients.deny", message)) }
+        for (index, route) in routes.enumerated() {
+            guard let message = fault(of: route.clients) else { continue }
+            findings.append(
+                .init(
+                    file: route.file ?? file,
+                    line: route.line,
+                    subject: route.subject(number: index + 1),
+                    setting: "clients.deny",
+                    message: message
+                )
+            )
+        }
+        return findings
+    }
+}
+
 extension Readers {
     /// Reads a list of ``Configuration/ClientLists``.
     static func listedClients(_ value: FileValue) throws(Refusal) -> [AddressRange] {

@@ -76,6 +76,9 @@ extension Configuration {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw Refusal("The file \(shown(path: file)) is not UTF-8. Save it as UTF-8.")
         }
+        if let message = TextTemplate<ErrorPages.Placeholder>.unknownPlaceholder(in: Self.withoutCode(text)) {
+            throw Refusal("The file \(shown(path: file)): \(message) Write '&#123;' for a brace.")
+        }
         let template = TextTemplate<ErrorPages.Placeholder>(text)
         guard template.count <= ErrorPages.placeholderLimit else {
             throw Refusal(
@@ -88,6 +91,21 @@ extension Configuration {
             )
         }
         return template
+    }
+
+    /// Returns a page without its `<script>` and `<style>` elements, whose braces mean something
+    /// else.
+    private static func withoutCode(_ page: String) -> String {
+        var (result, rest) = ("", page[...])
+        while let tag = rest.firstIndex(of: "<") {
+            result += rest[...tag]
+            rest = rest[tag...].dropFirst()
+            let name = ["script", "style"].first { rest.prefix($0.count).lowercased() == $0 }
+            guard let name else { continue }
+            guard let end = rest.firstRange(of: "</\(name)") else { return result }
+            rest = rest[end.upperBound...]
+        }
+        return result + rest
     }
 }
 

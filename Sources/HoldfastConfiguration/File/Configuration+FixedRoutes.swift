@@ -26,7 +26,7 @@ extension Configuration {
         /// The settings with references to variables, as written in the file.
         var written: [String: String] = [:]
         /// The route's number in the configuration, from 1.
-        var number: Int
+        package var number: Int
 
         /// Whether the route matches only some of the requests for its host and path.
         var isConditional: Bool { scheme != nil || !conditions.isEmpty }
@@ -43,6 +43,9 @@ extension Configuration {
         /// A route with the same host and path, to compare it with others.
         var sameRequests: Route { Route(host: host, path: path, origin: "") }
     }
+
+    /// The number of routes of both kinds. Without routes, a configuration is for the library.
+    package var routeCount: Int { routes.count + fixedRoutes.count }
 
     /// The maximum number of routes with `respond`.
     package static let fixedRouteLimit = 256
@@ -68,7 +71,6 @@ extension Configuration {
             return
                 "No request can reach it: \(other)\(place) comes first and matches all of its requests. Move it up, or remove it."
         }
-        if routes.isEmpty { report(last, "respond", "No route has an 'origin'. Add a route with one.") }
         if fixedRoutes.count > Self.fixedRouteLimit {
             report(last, "respond", "\(fixedRoutes.count) routes have it. The limit is \(Self.fixedRouteLimit).")
         }
@@ -79,6 +81,7 @@ extension Configuration {
         }
         let unconditional = fixedRoutes.filter { !$0.isConditional }
         let hiding = RouteLookup(unconditional.map(\.sameRequests))
+        let redirects = RedirectCheck(self, lookup)
         for route in fixedRoutes {
             checkPath(route.path) { report(route, "path", $0) }
             if let host = route.host, let fault = Self.fault(ofHost: host) { report(route, "host", fault) }
@@ -89,6 +92,12 @@ extension Configuration {
             } else if let index = hiding.firstCovering(route.sameRequests), unconditional[index].number < route.number {
                 let other = unconditional[index]
                 report(route, nil, message(hiddenBy: other.subject, other.file, other.line, from: route.file))
+            }
+            switch redirects.fault(of: route) {
+            case .everyRequest: report(route, "respond", RedirectCheck.Fault.everyRequest.message)
+            case .behindProxy where route.scheme != nil:
+                report(route, "respond", RedirectCheck.Fault.behindProxy.message)
+            case .behindProxy, nil: break
             }
         }
         for (index, route) in routes.enumerated() {

@@ -49,7 +49,7 @@ public struct Configuration: Sendable {
         /// The settings with references to variables, as written in the file.
         var written: [String: String] = [:]
         /// The route's number in the file, from 1. Routes that could not be read are also counted.
-        var number: Int?
+        package var number: Int?
 
         /// Creates a route.
         public init(

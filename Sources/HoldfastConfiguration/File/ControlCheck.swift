@@ -58,24 +58,46 @@ extension Configuration {
         return findings + sharedAddresses()
     }
 
-    /// Returns findings for addresses of the control plane that another listener has. Only one of
-    /// them could be opened.
+    /// Returns findings for addresses of `control` and `metrics` that another listener of the file
+    /// has.
     private func sharedAddresses() -> [ConfigurationError.Finding] {
-        var known = listeners.compactMap { listener -> (setting: String, address: String)? in
-            if case .address(let address, _, _, _) = listener { ("listen", address) } else { nil }
+        let clients = listeners.compactMap { listener -> String? in
+            if case .address(let address, _, _, _) = listener { address } else { nil }
         }
+        return sharedAddresses(with: clients) { own in
+            "'listen'" + (place(of: "listen", from: file(of: own)).map { " (\($0))" } ?? "")
+        }
+    }
+
+    /// Returns findings for addresses of `control` and `metrics` that listeners outside the file
+    /// have: the default, or those that replace `listen`.
+    package func sharedAddresses(with clients: [String], areDefault: Bool) -> [ConfigurationError.Finding] {
+        let name = areDefault ? "'listen' by default" : "the listeners that replace 'listen'"
+        return sharedAddresses(with: clients) { _ in name }.map { references.hide(in: $0) }
+    }
+
+    /// Returns findings for addresses that two listeners have. Only one of them could be opened.
+    ///
+    /// - Parameter name: returns the text that names the place of the clients' addresses.
+    private func sharedAddresses(
+        with clients: [String],
+        _ name: (_ own: String) -> String
+    ) -> [ConfigurationError.Finding] {
         var findings: [ConfigurationError.Finding] = []
+        var others = clients.map { (address: $0, setting: String?.none) }
         for (setting, address) in [("control.listen", control.listen), ("metrics.listen", metrics.listen)] {
             guard let address else { continue }
-            if let other = known.first(where: { ListenerAddress($0.address).collides(with: ListenerAddress(address)) })
+            if let other = others.first(where: { ListenerAddress($0.address).collides(with: ListenerAddress(address)) })
             {
-                let place = place(of: other.setting, from: file(of: setting)).map { " (\($0))" } ?? ""
+                let named = other.setting.map { known in
+                    "'\(known)'" + (place(of: known, from: file(of: setting)).map { " (\($0))" } ?? "")
+                }
                 let same = other.address == address ? "also in" : "also used by \(shown(other.address)) in"
                 findings.append(
-                    finding(setting, "\(shown(address)) is \(same) '\(other.setting)'\(place). Choose another port.")
+                    finding(setting, "\(shown(address)) is \(same) \(named ?? name(setting)). Choose another port.")
                 )
             }
-            known.append((setting, address))
+            others.append((address, setting))
         }
         return findings
     }

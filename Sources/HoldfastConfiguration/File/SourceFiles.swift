@@ -149,8 +149,11 @@ struct SourceFiles {
         } catch {
             throw Refusal("The folder of \(shown(text)) does not exist, or cannot be read.")
         }
-        return found.filter { $0.utf8.first != UInt8(ascii: ".") && glob.matches(Array($0.utf8)) }
-            .sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        let matching = found.filter { $0.utf8.first != UInt8(ascii: ".") && glob.matches(Array($0.utf8)) }
+        guard !matching.isEmpty else {
+            throw Refusal("\(shown(text)) matches no file. Add a file, correct the name, or remove it.")
+        }
+        return matching.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
             .map { parent.isEmpty ? $0 : "\(parent)/\($0)" }
     }
 

@@ -164,7 +164,14 @@ extension TopSetting {
     static func addresses(_ value: FileValue) throws(Refusal) -> [AddressRange] {
         var result: [AddressRange] = []
         for item in try value.list(of: "addresses such as '10.0.0.0/8'") {
-            guard let range = AddressRange(try item.text("an address")) else {
+            let text = try item.text("an address")
+            guard let range = AddressRange(text) else {
+                if let intended = AddressRange.intended(by: text) {
+                    throw Refusal(
+                        "\(item.shown) has bits after its prefix. Write '\(intended)' for the network, or \(shown(text.prefix { $0 != "/" })) for the address.",
+                        line: item.line
+                    )
+                }
                 throw Refusal(
                     "\(item.shown) is not an address such as '10.0.0.7', a range such as '10.0.0.0/8' or 'fd00::/8', or 'unix' (all clients of Unix sockets).",
                     line: item.line

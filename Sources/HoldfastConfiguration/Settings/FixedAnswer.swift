@@ -112,6 +112,7 @@ extension Readers {
     private static func location(_ value: FileValue) throws(Refusal) -> String {
         let text = try value.text("a URL such as 'https://www.example.com{path}{query}'")
         let template = TextTemplate<FixedAnswer.Placeholder>(text)
+        if let message = TextTemplate<FixedAnswer.Placeholder>.unknownPlaceholder(in: text) { throw Refusal(message) }
         guard text.utf8.count <= FixedAnswer.locationLimit, text.utf8.allSatisfy(\.isVisible), !template.hasOtherBraces
         else {
             throw Refusal(

@@ -50,3 +50,32 @@ where Name: RawRepresentable & CaseIterable & Hashable & Sendable, Name.RawValue
         return text
     }
 }
+
+extension TextTemplate {
+    /// Returns a message about the first name in braces that is no placeholder; `nil` if there is
+    /// none. `${name}`, as in scripts, is ordinary text.
+    static func unknownPlaceholder(in text: some StringProtocol) -> String? {
+        var rest = Substring(text)
+        var last: Character?
+        while let brace = rest.firstIndex(of: "{") {
+            if brace > rest.startIndex { last = rest[rest.index(before: brace)] }
+            let inner = rest[brace...].dropFirst()
+            let name = inner.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }
+            if last != "$", name.first?.isLetter == true, inner.dropFirst(name.count).first == "}",
+                Name(rawValue: String(name)) == nil
+            {
+                return message(about: String(name))
+            }
+            rest = inner
+            last = "{"
+        }
+        return nil
+    }
+
+    private static func message(about name: String) -> String {
+        let known = Name.allCases.map(\.rawValue)
+        let advice = nearest(to: name, of: known).map { "Did you mean '{\($0)}'? " } ?? ""
+        let all = known.map { "'{\($0)}'" }.joined(separator: ", ")
+        return "The placeholder \(shown("{\(name)}")) is unknown. \(advice)Known placeholders: \(all)."
+    }
+}

@@ -86,7 +86,7 @@ package struct ControlNetwork: Sendable {
         let why = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
         let address = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
         return InvalidSetting(
-            "The control plane cannot listen on '\(address)': \(why). Set another address with '\(setting)'."
+            "'\(setting)' cannot listen on '\(address)': \(why). Set another address there."
         )
     }
 }

@@ -29,7 +29,7 @@ extension GatewayConfiguration {
     ///   - routes: routes that replace the file's.
     ///   - listeners: listeners that replace the file's, unless the array is empty.
     /// - Throws: `ConfigurationError`, also for a rule about a host to which no route of the file
-    ///   leads.
+    ///   leads, and for an address of `control` or `metrics` that a listener has.
     public init(
         _ configuration: HoldfastConfiguration.Configuration,
         routes: GatewayRoutes? = nil,
@@ -38,11 +38,16 @@ extension GatewayConfiguration {
         let unrouted = routes == nil ? configuration.unroutedRules : []
         guard unrouted.isEmpty else { throw ConfigurationError(unrouted) }
         let fixedRoutes = FixedRoutes(routes == nil ? configuration.fixedRoutes : [])
-        let routes = try routes ?? GatewayRoutes(configuration.routes, file: configuration.file)
+        let isAnsweredHere = configuration.routes.isEmpty && !configuration.fixedRoutes.isEmpty
+        let routes =
+            try routes
+            ?? (isAnsweredHere ? GatewayRoutes.empty : GatewayRoutes(configuration.routes, file: configuration.file))
         self.init(routes: routes)
         self.fixedRoutes = fixedRoutes
         let wanted = listeners.isEmpty ? try [GatewayListener](configuration) : listeners
         if !wanted.isEmpty { self.listeners = wanted }
+        let shared = Self.sharedAddresses(configuration, self.listeners, areReplaced: !listeners.isEmpty)
+        guard shared.isEmpty else { throw ConfigurationError(shared) }
         // The transport reports invalid URLs.
         for entry in configuration.origins {
             guard let origin = try? GatewayOrigin(entry.url), !entry.mirrors.isEmpty else { continue }
@@ -73,5 +78,19 @@ extension GatewayConfiguration {
         if let duration = configuration.stallTimeouts.tunnel { timeouts.tunnel = duration }
         if let duration = configuration.drainTimeout { timeouts.draining = duration }
         if let duration = configuration.stallTimeouts.client { timeouts.content = duration }
+    }
+
+    /// Returns findings for addresses of `control` and `metrics` that a listener outside the file
+    /// has. The file's own listeners were compared when it was read.
+    private static func sharedAddresses(
+        _ configuration: HoldfastConfiguration.Configuration,
+        _ listeners: [GatewayListener],
+        areReplaced: Bool
+    ) -> [ConfigurationError.Finding] {
+        guard areReplaced || configuration.listeners.isEmpty else { return [] }
+        let addresses = listeners.compactMap { listener -> String? in
+            if case .address(let address, _, _, _) = listener { "\(address)" } else { nil }
+        }
+        return configuration.sharedAddresses(with: addresses, areDefault: !areReplaced)
     }
 }

@@ -8,6 +8,8 @@ final class ConfigurationInForce: Sendable {
     let configuration: GatewayConfiguration
     /// The metric label of each route.
     let routeLabels: [RouteLabel]
+    /// The label of each route with `respond`.
+    let fixedRouteLabels: [RouteLabel]
     /// The origin of each route, as named in logs and metrics.
     let originNames: [String]
     /// Whether any route allows the WebSocket protocol.
@@ -41,6 +43,7 @@ final class ConfigurationInForce: Sendable {
         self.configuration = configuration
         self.routeChecks = routeChecks
         routeLabels = labels.labels(of: configuration.routes.routes)
+        fixedRouteLabels = labels.labels(of: configuration.fixedRoutes.names)
         originNames = configuration.routes.routes.map(\.origin.name)
         allowsWebSocket = configuration.routes.routes.contains { $0.upgrades.contains("websocket") }
         let map = RewriteMap(configuration.routes, mirrors: configuration.mirrors)

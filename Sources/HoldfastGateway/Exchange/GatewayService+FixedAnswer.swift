@@ -9,7 +9,7 @@ import NIOCore
 /// Serves requests for routes with `respond`.
 extension GatewayService {
     /// Returns the fixed answer to an exchange's request; `nil` if it is forwarded.
-    func fixedAnswer(to exchange: ClientExchange, _ inForce: ConfigurationInForce) -> FixedAnswer? {
+    func fixedAnswer(to exchange: ClientExchange, _ inForce: ConfigurationInForce) -> FixedRoutes.Choice? {
         guard !inForce.configuration.fixedRoutes.isEmpty, exchange.request.target != "*" else { return nil }
         let (request, configuration) = (exchange.request, inForce.configuration)
         let scheme = exchange.session.client.scheme(of: request.fields, by: configuration)

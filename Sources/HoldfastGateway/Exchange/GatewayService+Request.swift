@@ -99,7 +99,8 @@ extension GatewayService {
             throw Rejection(problem: .dotSegment)
         }
         guard let choice = routes.choose(host: head.authority, target: head.target) else {
-            guard head.authority == nil || routes.knows(host: head.authority) else {
+            let host = head.authority
+            guard host == nil || routes.knows(host: host) || inForce.configuration.fixedRoutes.knows(host: host) else {
                 throw Rejection(problem: .unknownHost)
             }
             throw Rejection(problem: .noRoute(head.authority))

@@ -23,9 +23,13 @@ final class RouteLabels: Sendable {
     /// Returns the label of each route, in order. A route without a name is named by its number,
     /// from 1.
     func labels(of routes: [GatewayRoute]) -> [RouteLabel] {
+        labels(of: routes.enumerated().map { index, route in route.name ?? "\(route.number ?? index + 1)" })
+    }
+
+    /// Returns the label of each name, in order.
+    func labels(of names: [String]) -> [RouteLabel] {
         state.withLock { state in
-            routes.enumerated().map { index, route in
-                let name = route.name ?? "\(index + 1)"
+            names.map { name in
                 if let label = state.labels[name] { return label }
                 guard state.names.count < Self.count else { return Self.other }
                 state.names.append(name)

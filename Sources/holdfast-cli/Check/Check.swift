@@ -97,7 +97,7 @@ struct Check: AsyncParsableCommand {
 
     private func examine(_ configuration: Configuration) async throws -> Report {
         // A configuration without routes is for the library.
-        let gateway = configuration.routes.isEmpty ? nil : try GatewayConfiguration(configuration)
+        let gateway = configuration.routeCount == 0 ? nil : try GatewayConfiguration(configuration)
         let routes = gateway?.routes.routes ?? []
         var warnings = try gateway.map { try examineCertificates($0, configuration) } ?? []
         warnings += try examineOrigins(configuration)
@@ -128,7 +128,7 @@ struct Check: AsyncParsableCommand {
 
     private func summary(of configuration: Configuration, warnings: Int) -> String {
         func counted(_ count: Int, _ word: String) -> String { "\(count) \(word)\(count == 1 ? "" : "s")" }
-        var parts = [counted(configuration.routes.count, "route"), counted(configuration.rules.rules.count, "rule")]
+        var parts = [counted(configuration.routeCount, "route"), counted(configuration.rules.rules.count, "rule")]
         let budget =
             configuration.reference(in: "store.budget")
             ?? ByteSize.text(CacheManager.Configuration(configuration.store).budget)

@@ -85,7 +85,7 @@ struct OfflineResponses {
                 return names.isEmpty ? nil : Lifting(rule: rule.name ?? "rule \(index + 1)", directives: names)
             }
             return Route(
-                route: route.name ?? "route \(index + 1)",
+                route: route.name ?? "route \(route.number ?? index + 1)",
                 origin: "\(route.origin.scheme)://\(route.origin.authority)\(route.origin.pathPrefix)",
                 forbidding: rest.map(\.1),
                 lifting: lifting

@@ -37,7 +37,7 @@ struct RuleOptions: ParsableArguments {
         switch kind {
         case .shared: CachePolicy(kind: .shared)
         case .private: CachePolicy(kind: .private)
-        case nil: CachePolicy(kind: configuration.routes.isEmpty ? .private : .shared)
+        case nil: CachePolicy(kind: configuration.routeCount == 0 ? .private : .shared)
         }
     }
 
