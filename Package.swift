@@ -263,7 +263,7 @@ let package = Package(
         .executableTarget(
             name: "holdfast-cli",
             dependencies: [
-                "LibC", "HTTPCacheOperations", "HTTPCacheExplaining", "StoreFiles", "OfflineStore",
+                "LibC", "LocalFiles", "HTTPCacheOperations", "HTTPCacheExplaining", "StoreFiles", "OfflineStore",
                 "HoldfastConfiguration",
                 "HoldfastMetrics", "HoldfastTracing", "LocalSockets", "HoldfastGateway", "HoldfastControl", "Holdfast",
                 "FleetTier", "HoldfastFleet", "CommandLineSupport", argumentParser, asyncHTTPClient, crypto, logging,

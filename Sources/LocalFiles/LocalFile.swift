@@ -4,7 +4,8 @@ import LibC
 package enum LocalFile {
     /// The error if a file cannot be read. It reveals nothing of the content.
     package struct Refusal: Error, Sendable, Hashable, CustomStringConvertible {
-        /// The path of the file.
+        /// The path of the file, for messages. If a secret may be in place of a path, its end is
+        /// `…`.
         package let path: String
         /// The fault and the next step, to follow the file's name.
         package let message: String
@@ -30,7 +31,11 @@ package enum LocalFile {
     package static func read(_ path: String, limit: Int, isSecret: Bool = false) throws(Refusal) -> [UInt8] {
         // Without 'O_NONBLOCK', opening a named pipe would wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw Refusal(path, "cannot be opened", code: errno) }
+        guard descriptor >= 0 else {
+            let code = errno
+            if isSecret, let shown = MisplacedSecret.shown(path) { throw Refusal(shown, MisplacedSecret.message) }
+            throw Refusal(path, "cannot be opened", code: code)
+        }
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {

@@ -39,7 +39,7 @@ package struct CertificateFile {
         do throws(LocalFile.Refusal) {
             bytes = try LocalFile.read(path, limit: Self.limit, isSecret: isKey)
         } catch {
-            throw CertificateRefusal(path, error.message)
+            throw CertificateRefusal(error.path, error.message)
         }
     }
 }

@@ -31,6 +31,47 @@ import Testing
         #expect(without.lines.last?.hasSuffix("no store: 'serve' needs '--store'.") == true, "\(without)")
     }
 
+    @Test func summaryCountsRoutesWithoutOrigin() async throws {
+        let outcome = try await check(
+            "\(Self.store)\nroutes: [{path: /a, respond: {status: 404}}, {path: /b, respond: {status: 410}}]"
+        )
+        #expect(outcome.status == 0 && outcome.error.isEmpty, "\(outcome)")
+        #expect(outcome.lines.last?.contains("is valid: 2 routes, 0 rules") == true, "\(outcome)")
+    }
+
+    /// Neither token is shown.
+    @Test(arguments: ["read", "purge", "operate"]) func tokenForMetricsIsNoneOfTheControlPlane(scope: String)
+        async throws
+    {
+        let secret = String(repeating: "c3", count: 32)
+        let tokens = "control: {listen: 127.0.0.1:0, tokens: [{name: deploy, file: one.token, scope: \(scope)}]}"
+        let outcome = try await check(
+            "\(Self.store)\n\(Self.routes)\n\(tokens)\nmetrics: {listen: 127.0.0.1:0, token: two.token}"
+        ) { folder in
+            for name in ["one.token", "two.token"] {
+                let file = folder.appendingPathComponent(name)
+                try Data(secret.utf8).write(to: file)
+                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+            }
+        }
+        let words = "metrics.token: The token of 'metrics.token' is also the token 'deploy' of the control plane"
+        #expect(outcome.status == 1 && outcome.error.contains(words), "\(outcome)")
+        #expect(!outcome.error.contains(secret))
+    }
+
+    @Test func tokenInThePlaceOfItsFileIsNotShown() async throws {
+        let secret = String(repeating: "c3", count: 32)
+        let rule = "rules: [{match: {url: /v1/a}, to-origin: {set: {Authorization: {file: \(secret)}}}}]"
+        for setting in [
+            "control: {listen: 127.0.0.1:0, tokens: [{name: deploy, file: \(secret), scope: read}]}",
+            "metrics: {listen: 127.0.0.1:0, token: \(secret)}", rule,
+        ] {
+            let outcome = try await check("\(Self.store)\n\(Self.routes)\n\(setting)")
+            #expect(outcome.status == 1 && outcome.error.contains("/…' cannot be opened"), "\(outcome)")
+            #expect(!(outcome.error + outcome.text).contains(secret))
+        }
+    }
+
     /// Mutants: the store is not looked at; the tokens are not; the log's folder is not.
     @Test(arguments: [
         ("store: {path: file, budget: 64 MiB}", "store.path: 'FOLDER/file' is not a store: it is a file"),

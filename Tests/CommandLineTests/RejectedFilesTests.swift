@@ -67,6 +67,77 @@ struct RejectedFilesTests {
         }
     }
 
+    /// Mutants: a reload does not look at the files; files that were rejected count.
+    @Test func reloadNamesTheFilesThatChanged() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                for name in ["main", "other"] { try await ListenerTLSTests.make(name, in: folder.path) }
+                let files = FileManager.default
+                try files.copyItem(atPath: folder.path + "/main.pem", toPath: folder.path + "/roots.pem")
+                try write(String(repeating: "1", count: 64), to: folder.path + "/token", mode: 0o600)
+                try write("<p>Back soon", to: folder.path + "/page.html", mode: 0o600)
+                let pages = ", error-pages: {offline: page.html}}"
+                let text = Self.configuration(origin)
+                try write(String(text.dropLast()) + pages, to: folder.file, mode: 0o600)
+                try await run(folder) { gateway in
+                    #expect(try await gateway.run(["reload"]).text == "Reloaded. Nothing changed.\n")
+                    let changes = [
+                        ("page.html", "<p>Soon"), ("token", String(repeating: "2", count: 64)),
+                        ("roots.pem", try String(contentsOfFile: folder.path + "/other.pem", encoding: .utf8)),
+                    ]
+                    for (name, content) in changes {
+                        try write(content, to: folder.path + "/" + name, mode: 0o600)
+                        let reload = try await gateway.run(["reload"])
+                        #expect(reload.status == 0)
+                        #expect(reload.text == "Reloaded.\n  changed file: \(folder.path)/\(name)\n", "\(reload)")
+                    }
+                    // Certificate and key belong together.
+                    for ending in ["pem", "key"] {
+                        let other = try String(contentsOfFile: folder.path + "/other." + ending, encoding: .utf8)
+                        try write(other, to: folder.path + "/main." + ending, mode: 0o600)
+                        let reload = try await gateway.run(["reload", "--format", "json"])
+                        let result = try #require(try reload.objects().first)
+                        let changed = result["changedFiles"] as? [String]
+                        #expect(changed?.count == (ending == "pem" ? nil : 2), "\(reload)")
+                        #expect((result["rejectedFiles"] != nil) == (ending == "pem"), "\(reload)")
+                    }
+                    #expect(try await gateway.run(["reload"]).text == "Reloaded. Nothing changed.\n")
+                }
+            }
+        }
+    }
+
+    /// Mutant: `token-for-metrics-operates`.
+    @Test func reloadRejectsTheTokenOfTheControlPlaneForMetrics() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                let secrets = ["1", "2"].map { String(repeating: $0, count: 64) }
+                try write(secrets[0], to: folder.path + "/token", mode: 0o600)
+                try write(secrets[1], to: folder.path + "/metrics.token", mode: 0o600)
+                let tokens = "control: {listen: 127.0.0.1:0, tokens: [{name: deploy, file: token, scope: operate}]}"
+                let metrics = "metrics: {listen: 127.0.0.1:0, token: metrics.token}"
+                try folder.write(origin, "\(tokens)\n\(metrics)\ndrain: {delay: off}")
+                try await run(folder) { gateway in
+                    let changes = [
+                        ("metrics.token", secrets[0]), ("metrics.token", secrets[1]), ("token", secrets[1]),
+                    ]
+                    for (file, secret) in changes {
+                        try write(secret, to: folder.path + "/" + file, mode: 0o600)
+                        let reload = try await gateway.run(["reload"])
+                        let isTwin = file == "token" || secret == secrets[0]
+                        #expect(reload.status == (isTwin ? 1 : 0), "\(reload)")
+                        let words = "  rejected: The token of 'metrics.token' is also the token 'deploy'"
+                        #expect(reload.lines.count { $0.hasPrefix(words) } == (isTwin ? 1 : 0), "\(reload)")
+                        for secret in secrets { #expect(!(reload.text + reload.error).contains(secret)) }
+                    }
+                }
+                // Nor does a gateway start with them.
+                let serve = try await Tool("holdfast").run("serve", "--config", folder.file)
+                #expect(serve.status == 1 && serve.error.contains("control.tokens: The token of 'metrics.token'"))
+            }
+        }
+    }
+
     private func run(_ folder: PurgedGateway.Folder, _ body: (PurgedGateway) async throws -> Void) async throws {
         let arguments = ["--config", folder.file]
         _ = try await RunningServer.with(arguments, environment: ["RUNTIME_DIRECTORY": ""]) { server in

@@ -368,6 +368,19 @@ import Testing
         #expect(throws: InvalidSetting.self) { try TokenVerifier([]) }
     }
 
+    /// Mutant: `token-for-metrics-operates`.
+    @Test(arguments: ControlScope.allCases) func tokenForMetricsIsNoTokenOfTheControlPlane(_ scope: ControlScope)
+        throws
+    {
+        let metrics = try token(Self.secret, name: "metrics")
+        let (twin, other) = (try token(Self.secret, name: "deploy", scope), try token(Self.other, name: "b", scope))
+        let refusal = #expect(throws: InvalidSetting.self) { try metrics.check(differsFrom: [other, twin]) }
+        #expect(refusal?.description.contains("'deploy'") == true)
+        #expect(refusal?.description.contains(Self.secret) == false)
+        try metrics.check(differsFrom: [other])
+        try metrics.check(differsFrom: [])
+    }
+
     @Test func purgerHasATokenThatPurges() throws {
         let third = String(repeating: "c3", count: 32)
         let verifier = try TokenVerifier([

@@ -46,6 +46,25 @@ import Testing
         #expect(throws: LocalFile.Refusal.self) { try LocalFile.read(volume.path + "/none", limit: 9) }
     }
 
+    /// Mutant: `pasted-secret-is-shown`.
+    @Test(arguments: [
+        (String(repeating: "a1", count: 32), true), ("q83vEjRWeJCrze8SNFZ4kKvN/xI0VniQq83vEjRWeJA=", true),
+        ("correct-horse-7", true), (String(repeating: "word.", count: 13), true), ("missing.token", false),
+        ("redis_password", false), ("token1", false), ("v2/secrets/api.key", false),
+    ])
+    func secretInThePlaceOfAPathIsNotShown(_ name: String, _ isHidden: Bool) throws {
+        let volume = try Volume()
+        defer { withExtendedLifetime(volume) {} }
+        try volume.publish("x")
+        let path = volume.path + "/" + name
+        let refusal = #expect(throws: LocalFile.Refusal.self) { try LocalFile.read(path, limit: 9, isSecret: true) }
+        #expect(refusal?.path == (isHidden ? volume.path + "/…" : path))
+        #expect(refusal?.message.contains("Write the path of a file") == isHidden, "\(String(describing: refusal))")
+        // The path of a page or a certificate is no secret.
+        let open = #expect(throws: LocalFile.Refusal.self) { try LocalFile.read(path, limit: 9) }
+        #expect(open?.path == path)
+    }
+
     /// Mutant: the mode of the link is checked.
     @Test func secretIsReadThroughTheLinksOfAVolume() throws {
         let volume = try Volume()

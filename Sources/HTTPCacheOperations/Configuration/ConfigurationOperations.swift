@@ -161,6 +161,9 @@ package struct ReloadReport: Sendable, Hashable {
     package var changed: [Change] = []
     /// The settings that change only after a restart.
     package var kept: [Change] = []
+    /// The paths of the other files that the configuration names whose content changed since the
+    /// last reload: pages, certificates, keys, tokens, passwords and values of fields.
+    package var changedFiles: [String] = []
     /// Why files that the configuration names cannot be used, a sentence each; see
     /// ``ConfigurationStatus/rejectedFiles``.
     package var rejectedFiles: [String] = []

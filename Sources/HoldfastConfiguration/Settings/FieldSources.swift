@@ -62,7 +62,7 @@ struct FieldSources {
         do throws(LocalFile.Refusal) {
             bytes = try LocalFile.read(place, limit: Self.longest + 2, isSecret: true)
         } catch {
-            throw Refusal("The file \(shown(path: place)) \(error.message)")
+            throw Refusal("The file \(shown(path: error.path)) \(error.message)")
         }
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }

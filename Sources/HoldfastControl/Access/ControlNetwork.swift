@@ -86,7 +86,7 @@ package struct ControlNetwork: Sendable {
         let why = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
         let address = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
         return InvalidSetting(
-            "'\(setting)' cannot listen on '\(address)': \(why). Set another address there."
+            "'\(setting)' cannot listen on '\(address)': \(why). Choose another address."
         )
     }
 }

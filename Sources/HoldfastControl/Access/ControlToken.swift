@@ -41,6 +41,16 @@ package struct ControlToken: Sendable, Hashable {
         digest = SHA256.hash(data: bytes)
     }
 
+    /// Compares the token for metrics with those of the control plane.
+    ///
+    /// - Throws: `InvalidSetting` if one of them has the same secret.
+    package func check(differsFrom tokens: [ControlToken]) throws(InvalidSetting) {
+        guard let twin = tokens.first(where: { $0.digest == digest }) else { return }
+        throw InvalidSetting(
+            "The token of 'metrics.token' is also the token '\(twin.name)' of the control plane, so a client that reads metrics could use the control plane. \(Self.advice)"
+        )
+    }
+
     private static let advice = "Create one with 'openssl rand -hex 32'."
 }
 

@@ -22,7 +22,7 @@ package struct TokenFile: Sendable, Hashable {
         do throws(LocalFile.Refusal) {
             text = try LocalFile.read(path, limit: ControlToken.maximumText + 2, isSecret: true)
         } catch {
-            throw refusal(error.message)
+            throw InvalidSetting("The token file '\(error.path)' \(error.message)")
         }
         while let last = text.last, last == 0x0A || last == 0x0D { text.removeLast() }
         let place = "The token file '\(path)'"

@@ -16,6 +16,9 @@ package struct ReloadResult: Sendable, Hashable, Codable {
     /// The changed settings that take effect only after a restart: `from` is in effect, `to` is in
     /// the file.
     package var kept: [ReloadReport.Change]
+    /// The paths of the first 100 other files that the configuration names whose content changed
+    /// since the last reload. `nil` if there are none.
+    package var changedFiles: [String]?
     /// Why files that the configuration names cannot be used, a sentence each. Their previous
     /// content stays in use. `nil` if there are none.
     package var rejectedFiles: [String]?
@@ -31,6 +34,7 @@ package struct ReloadResult: Sendable, Hashable, Codable {
         findings = Array(report.findings.prefix(Self.findingLimit))
         changed = report.changed
         kept = report.kept
+        changedFiles = report.changedFiles.isEmpty ? nil : Array(report.changedFiles.prefix(Self.findingLimit))
         rejectedFiles = report.rejectedFiles.isEmpty ? nil : Array(report.rejectedFiles.prefix(Self.findingLimit))
     }
 }

@@ -64,22 +64,13 @@ struct StartCheck {
 
     private mutating func checkTokens() {
         guard !configuration.control.isOff else { return }
+        let files = TokenFiles(configuration, store: configuration.storeFolder)
         var tokens: [ControlToken] = []
-        for token in configuration.controlTokens {
-            do {
-                let file = TokenFile(path: URL(fileURLWithPath: token.file).path)
-                tokens.append(try file.read(name: token.name, scope: ControlScope(token.scope)))
-            } catch {
-                errors.append(finding("control.tokens", "\(error)"))
-            }
+        // The gateway creates the standard file when it starts.
+        for entry in files.control where entry.file != files.standard {
+            do { tokens.append(try entry.read()) } catch { errors.append(finding("control.tokens", "\(error)")) }
         }
-        if let path = configuration.metricsToken {
-            do {
-                _ = try TokenFile(path: URL(fileURLWithPath: path).path).read(name: "metrics", scope: .read)
-            } catch {
-                errors.append(finding("metrics.token", "\(error)"))
-            }
-        }
+        do { _ = try files.readMetrics() } catch { errors.append(finding("metrics.token", "\(error)")) }
         // One token twice is an error too.
         guard tokens.count > 1 else { return }
         do { _ = try TokenVerifier(tokens) } catch { errors.append(finding("control.tokens", "\(error)")) }

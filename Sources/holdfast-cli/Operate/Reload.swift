@@ -9,12 +9,12 @@ struct Reload: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Makes a running gateway reload its configuration file.",
         discussion: """
-            Does the same as SIGHUP, and prints the result: which settings changed, and which need a restart. An invalid file is rejected as a whole; its errors \
+            Does the same as SIGHUP, and prints the result: which settings and other files changed, and which settings need a restart. An invalid file is rejected as a whole; its errors \
             go to standard error, with line numbers. Certificates, keys, tokens and other files that the configuration names are reread too; those that cannot be used are listed. No connection is closed. A mode set with 'holdfast mode' stays until its end.
 
             \(GatewayLocation.help)
 
-            JSON: one object, with the keys outcome, at, by, findings, changed, kept and rejectedFiles.
+            JSON: one object, with the keys outcome, at, by, findings, changed, changedFiles, kept and rejectedFiles.
 
             The exit status is 0 if the file is in force, 1 if it or a file that it names was rejected, or no gateway can be reached, 64 if the command line is invalid.
 
@@ -35,14 +35,15 @@ struct Reload: AsyncParsableCommand {
 
     /// Returns human-readable lines.
     static func text(_ result: ReloadResult) -> String {
-        let rejected = result.rejectedFiles ?? []
+        let (rejected, files) = (result.rejectedFiles ?? [], result.changedFiles ?? [])
         var lines = [
             !rejected.isEmpty
                 ? "Reloaded, except for files that cannot be used. Their previous content stays in use."
-                : result.changed.isEmpty ? "Reloaded. Nothing changed." : "Reloaded."
+                : result.changed.isEmpty && files.isEmpty ? "Reloaded. Nothing changed." : "Reloaded."
         ]
         lines += rejected.map { "  rejected: \($0)" }
         lines += result.changed.map { "  \($0.setting): \($0.from ?? "unset") -> \($0.to ?? "unset")" }
+        lines += files.map { "  changed file: \($0)" }
         lines += result.kept.map {
             "  \($0.setting) is still \($0.from ?? "unset"); '\($0.to ?? "unset")' needs a restart"
         }

@@ -81,30 +81,36 @@ extension GatewayProcess {
 
     /// Reads the tokens from the configured files or from the store's folder. Returns `nil` if no
     /// operation needs a token.
-    static func readTokens(_ settings: ServeSettings, store: String, _ logger: Logger) throws -> TokenWatch? {
-        guard settings.control != .nowhere, settings.needsTokens else { return nil }
-        var files = settings.file.controlTokens.map { token in
-            (file: TokenFile(path: absolute(token.file)), name: token.name, scope: ControlScope(token.scope))
+    static func readTokens(_ settings: ServeSettings, _ files: TokenFiles, _ logger: Logger) throws -> TokenWatch? {
+        guard settings.control != .nowhere, !files.control.isEmpty else { return nil }
+        if let standard = files.standard {
+            _ = try standard.makeIfMissing()
+            StandardStream.error.line("holdfast control token in \(standard.path)")
         }
-        if files.isEmpty {
-            let file = TokenFile(path: store + "/" + TokenFile.standardName)
-            _ = try file.makeIfMissing()
-            files = [(file, "standard", .operate)]
-            StandardStream.error.line("holdfast control token in \(file.path)")
-        }
-        return try TokenWatch(logger: logger) { [files] () throws(InvalidSetting) in
-            var tokens: [ControlToken] = []
-            for (file, name, scope) in files { tokens.append(try file.read(name: name, scope: scope)) }
-            return tokens
-        }
+        return try watch("control.tokens", logger) { () throws(InvalidSetting) in try files.readControl() }
     }
 
     /// Reads the token of the port for metrics. Returns `nil` if clients need none.
-    static func readMetricsToken(_ settings: ServeSettings, _ logger: Logger) throws -> TokenWatch? {
-        guard settings.control != .nowhere, let path = settings.file.metricsToken else { return nil }
-        let file = TokenFile(path: absolute(path))
-        return try TokenWatch(logger: logger) { () throws(InvalidSetting) in
-            [try file.read(name: "metrics", scope: .read)]
+    static func readMetricsToken(
+        _ settings: ServeSettings,
+        _ files: TokenFiles,
+        _ logger: Logger
+    ) throws -> TokenWatch? {
+        guard settings.control != .nowhere, files.hasMetricsToken else { return nil }
+        return try watch("metrics.token", logger) { () throws(InvalidSetting) in
+            try files.readMetrics().map { [$0] } ?? []
+        }
+    }
+
+    private static func watch(
+        _ setting: String,
+        _ logger: Logger,
+        read: @escaping @Sendable () throws(InvalidSetting) -> [ControlToken]
+    ) throws -> TokenWatch {
+        do throws(InvalidSetting) {
+            return try TokenWatch(logger: logger, read: read)
+        } catch {
+            throw InvalidSetting("\(setting): \(error)")
         }
     }
 

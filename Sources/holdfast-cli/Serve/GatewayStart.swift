@@ -58,8 +58,9 @@ struct GatewayStart: Sendable {
         let purging = ControlledPurging()
         var process = try await connect(store, member, purging)
         do {
-            let tokens = try GatewayProcess.readTokens(settings, store: store.folder, logger)
-            let metricsToken = try GatewayProcess.readMetricsToken(settings, logger)
+            let files = TokenFiles(settings.file, store: store.folder)
+            let tokens = try GatewayProcess.readTokens(settings, files, logger)
+            let metricsToken = try GatewayProcess.readMetricsToken(settings, files, logger)
             process.tokens = [tokens, metricsToken].compactMap(\.self)
             for watch in process.tokens {
                 process.configuration.files.add(

@@ -17,6 +17,7 @@ actor ReloadableConfiguration: ConfigurationOperations {
     private let clock: any WallClock
     private let logger: Logger
     private nonisolated let current: Mutex<InForce>
+    private var digests: FileDigests
     /// The other files, which a reload rereads too.
     nonisolated let files: RereadFiles
 
@@ -52,6 +53,7 @@ actor ReloadableConfiguration: ConfigurationOperations {
         self.clock = clock
         self.logger = logger
         files = RereadFiles(Self.sources(parts))
+        digests = FileDigests(of: settings.rereadFiles)
         var status = ConfigurationStatus(file: named.file, loadedAt: clock.now())
         status.warnings = settings.file.warnings
         current = Mutex(
@@ -147,7 +149,9 @@ actor ReloadableConfiguration: ConfigurationOperations {
                 ]
             )
         }
-        apply(read, origins, by: client)
+        apply(read, origins)
+        report.changedFiles = digests.reread(read.rereadFiles, problems: files.problems)
+        logReload(report, of: read)
         Self.log(read.file.warnings, logger)
         current.withLock { current in
             current.effective = effective
@@ -180,7 +184,7 @@ actor ReloadableConfiguration: ConfigurationOperations {
         }
     }
 
-    private func apply(_ read: ServeSettings, _ origins: GatewayOrigins, by client: String) {
+    private func apply(_ read: ServeSettings, _ origins: GatewayOrigins) {
         // The order matters: the transport must know an origin before a request is routed to it,
         // and a request on a new route must see the new rules.
         parts.transport.reconfigure(routes: read.gateway.routes, origins: origins)
@@ -189,12 +193,18 @@ actor ReloadableConfiguration: ConfigurationOperations {
         parts.modes.configure(read.mode)
         parts.server.reconfigure(read.gateway)
         parts.accessLog.configure(read.accessLog)
+    }
+
+    private func logReload(_ report: ReloadReport, of read: ServeSettings) {
         var metadata: Logger.Metadata = [
             "configuration.file": "\(named.file ?? "")",
-            "configuration.routes": "\(read.gateway.routes.routes.count)",
+            "configuration.routes": "\(named.origin == nil ? read.file.routeCount : 1)",
             "configuration.rules": "\(read.file.rules.rules.count)", "configuration.mode": "\(read.mode)",
-            "control.client": "\(client)",
+            "control.client": "\(report.client)",
         ]
+        if !report.changedFiles.isEmpty {
+            metadata["configuration.changed_files"] = "\(report.changedFiles.joined(separator: "; "))"
+        }
         let rejected = files.problems
         if rejected.isEmpty { return logger.notice("Configuration reloaded", metadata: metadata) }
         metadata["configuration.rejected_files"] = "\(rejected.joined(separator: "; "))"

@@ -23,5 +23,9 @@ final class RereadFiles: Sendable {
     /// Rereads all files. Call this from no event loop.
     func reread() { for source in sources.withLock({ $0 }) { source.reread() } }
 
-    var problems: [String] { sources.withLock { $0 }.flatMap { $0.problems() } }
+    /// Two parts may have the same problem, as with a token that both of them use.
+    var problems: [String] {
+        var seen: Set<String> = []
+        return sources.withLock { $0 }.flatMap { $0.problems() }.filter { seen.insert($0).inserted }
+    }
 }

@@ -34,7 +34,7 @@ struct ServeSettings: Sendable {
     /// - Throws: `ConfigurationError`, `CommandFailure`
     init(_ named: NamedSettings) throws {
         let file = try named.file.map { try Configuration(contentsOf: $0) } ?? Configuration()
-        guard named.origin != nil || !file.routes.isEmpty else {
+        guard named.origin != nil || file.routeCount > 0 else {
             throw CommandFailure(
                 "'\(named.file ?? "")' has no routes. Add 'routes' to the file, or set an origin with '--origin'."
             )
@@ -59,7 +59,7 @@ struct ServeSettings: Sendable {
         )
         let routes = named.origin == nil ? file.routes : []
         self.routeModes = routes.enumerated().compactMap { index, route in
-            route.mode.map { RouteMode(route: route.name ?? "\(index + 1)", mode: $0) }
+            route.mode.map { RouteMode(route: route.name ?? "\(route.number ?? index + 1)", mode: $0) }
         }
         self.storage = CacheManager.Configuration(file.store)
         self.mode = named.mode ?? file.mode ?? .automatic
@@ -95,8 +95,8 @@ struct ServeSettings: Sendable {
     /// The listeners as written in a file.
     private var listening: String { Configuration.text(listeners: gateway.listeners.map(\.description)) }
 
-    /// Whether clients can perform operations that need a token.
-    var needsTokens: Bool { file.control.listen != nil || !file.clients.purgers.isEmpty }
+    /// The files that a reload rereads. Files that are used only together are in one group.
+    var rereadFiles: [[String]] { file.rereadFiles + TokenFiles(file, store: store).paths.map { [$0] } }
 
     /// A setting that cannot change while the gateway runs, and its value in another configuration.
     struct Kept {
@@ -118,7 +118,7 @@ struct ServeSettings: Sendable {
         compare("listen", listening, other.listening)
         compare("store.path", store, other.store)
         compare("control.socket", "\(control)", "\(other.control)")
-        if !needsTokens {
+        if !TokenFiles.areNeeded(by: file) {
             // Tokens are read at startup. If there are tokens, the addresses may change.
             compare("clients.purgers", "none", other.file.clients.purgers.isEmpty ? "none" : "some")
         }

@@ -29,11 +29,12 @@ function reloadDialog(done) {
   });
 }
 
-function reloaded({ changed = [], kept = [] }) {
+function reloaded({ changed = [], changedFiles = [], kept = [] }) {
   const row = (each) => h("li", {}, h("code", {}, shown(each.setting ?? each.name ?? "")), " ", shown(String(each.from ?? dash)), " → ", shown(String(each.to ?? dash)));
   return [
-    h("p", { class: "ask-main" }, h("span", { class: "shape good", "aria-hidden": "true" }, "● "), `The file is in force, with ${counted(changed.length, "change")}.`),
+    h("p", { class: "ask-main" }, h("span", { class: "shape good", "aria-hidden": "true" }, "● "), `The file is in force, with ${counted(changed.length + changedFiles.length, "change")}.`),
     changed.length > 0 && h("ul", { class: "examples" }, changed.map(row)),
+    changedFiles.length > 0 && [h("p", {}, "Files with other content:"), h("ul", { class: "examples" }, changedFiles.map((path) => h("li", {}, h("code", {}, shown(path)))))],
     kept.length > 0 && [h("p", {}, "Needs a restart:"), h("ul", { class: "examples" }, kept.map(row))],
   ];
 }
