@@ -217,8 +217,12 @@ package struct EngineOperations: CacheOperations {
     package func reload(by client: String) async -> ReloadReport { await settings.reload(by: client) }
 
     /// Explains a request under the configuration in force.
-    package func explain(_ url: TargetURI, _ fields: HTTPFields) async throws -> any Encodable & Sendable {
-        try await settings.explain(url, fields)
+    package func explain(
+        _ url: TargetURI,
+        _ fields: HTTPFields,
+        for client: String?
+    ) async throws -> any Encodable & Sendable {
+        try await settings.explain(url, fields, for: client)
     }
 
     // MARK: Refreshes

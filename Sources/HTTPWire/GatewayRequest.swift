@@ -52,6 +52,23 @@ package struct GatewayRequest: Hashable {
     package var content: Content
     package var upgrade = Upgrade.none
 
+    /// Creates a request that does not switch to another protocol.
+    package init(
+        method: HTTPRequest.Method,
+        target: String,
+        authority: RequestedHost?,
+        fields: HTTPFields,
+        receivedProtocol: ReceivedProtocol,
+        content: Content
+    ) {
+        self.method = method
+        self.target = target
+        self.authority = authority
+        self.fields = fields
+        self.receivedProtocol = receivedProtocol
+        self.content = content
+    }
+
     /// Whether the client accepts trailers in the response. HTTP/2 can carry them in every
     /// response. An HTTP/1.1 client that does not ask for them may ignore them. RFC 9110 §6.5.1 and
     /// §10.1.4

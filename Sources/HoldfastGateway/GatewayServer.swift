@@ -42,7 +42,7 @@ public final class GatewayServer: Service {
         case stopped
     }
 
-    private let service: GatewayService
+    let service: GatewayService
     private let group: any EventLoopGroup
     var admission: Admission { service.admission }
     var connections: ConnectionRegistry { admission.connections }

@@ -41,7 +41,9 @@ package struct SocketLocation: Sendable, Hashable {
         let descriptor = UnixAddress.open()
         guard descriptor >= 0 else { return .denied }
         defer { close(descriptor) }
-        if address.withPointer({ connect(descriptor, $0, $1) }) == 0 { return .live }
+        // A stopped process accepts no connections. A blocking call would wait at a full queue.
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+        if address.withPointer({ connect(descriptor, $0, $1) }) == 0 || errno == EAGAIN { return .live }
         return [ECONNREFUSED, ENOENT, ENOTDIR].contains(errno) ? .nobody : .denied
     }
 

@@ -263,6 +263,57 @@ struct HoldfastExplainTests {
         }
     }
 
+    @Test(arguments: [
+        ("http://api.local/old?token=hunter2", [], "Would get 301 to 'https://www.api.local/old?token=REDACTED'"),
+        ("http://api.local/livez", [], "Would get the gateway's health ('health.live')."),
+        ("http://unknown.local/v1/feed", [], "Would be rejected with 421 (unknown-host) by 'routes'"),
+        ("http://api.local/v2", [], "Would be rejected with 404 (no-route) by 'routes'"),
+        (
+            "http://api.local/v1/feed", ["--client", "192.0.2.7"],
+            "Would be rejected with 403 (client-not-allowed) by 'clients.deny' of route 'api'"
+        ),
+        ("http://api.local/v1/feed", ["--client", "198.51.100.1"], "Would be "),
+        ("http://api.local/v1/feed", [], "Would be "),
+    ])
+    func responseOfTheGatewayItselfComesFirst(url: String, options: [String], words: String) async throws {
+        try await withStore { store, folder in
+            let file = folder.appendingPathComponent("holdfast.yaml")
+            try Data(
+                """
+                version: 1
+                store: {path: a.store}
+                health: {live: /livez}
+                limits: {requests: {rate: 50/s}}
+                routes:
+                  - {name: old, host: api.local, path: /old, respond: {status: 301, location: "https://www.api.local{path}{query}"}}
+                  - {name: api, host: api.local, path: /v1, origin: "https://api.example.com", clients: {deny: [192.0.2.0/24]}}
+                """.utf8
+            ).write(to: file)
+            let outcome = try await Self.holdfast.run(arguments: ["explain", url, "--config", file.path] + options)
+            let first = outcome.lines.first ?? ""
+            #expect(outcome.status == 0 && first.hasPrefix(words), "\(outcome)")
+            let isRejected = first.contains("(client-not-allowed)")
+            #expect(first.contains("stored") == (words == "Would be "), "\(outcome)")
+            let isOpen = words == "Would be " && options.isEmpty
+            #expect(outcome.text.contains("some clients get 403") == isOpen, "\(outcome)")
+            if !isRejected { #expect(outcome.text.contains("50/s gets 429 ('limits.requests')"), "\(outcome)") }
+            let arguments = ["explain", url, "--config", file.path, "--format", "json"] + options
+            let json = try await Self.holdfast.run(arguments: arguments).objects().first
+            let answer = json?["answer"] as? [String: Any]
+            #expect((answer == nil) == (words == "Would be ") && json?["now"] != nil)
+            #expect(answer == nil || first == answer?["summary"] as? String)
+        }
+    }
+
+    @Test func clientNeedsRoutesAndAnAddress() async throws {
+        try await withStore { store, _ in
+            let wrong = try await Self.holdfast.run("explain", Self.url, "--store", store, "--client", "me")
+            #expect(wrong.status == 64 && wrong.error.contains("not 'me'"), "\(wrong)")
+            let alone = try await Self.holdfast.run("explain", Self.url, "--store", store, "--client", "192.0.2.7")
+            #expect(alone.status == 1 && alone.error.contains("needs a file with routes"), "\(alone)")
+        }
+    }
+
     @Test(arguments: ["text", "json"])
     func hidesSecrets(format: String) async throws {
         try await withStore { store, _ in

@@ -138,6 +138,67 @@ struct HoldfastTryTests {
         }
     }
 
+    @Test func responseOfTheGatewayItselfIsNamedWithItsSetting() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                let text = """
+                    version: 1
+                    listen: 127.0.0.1:0
+                    store: {path: s}
+                    health: {live: /livez}
+                    routes:
+                      - {name: old, path: /old, respond: {status: 301, location: "https://a.test/new"}}
+                      - {path: /staff, origin: "\(origin.baseURL)", clients: {deny: [127.0.0.0/8]}}
+                      - {path: /slow, origin: "\(origin.baseURL)", limits: {requests: {rate: 1/h, burst: 1}}}
+                      - {origin: "\(origin.baseURL)"}
+                    """
+                try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
+                try await PurgedGateway.with(folder) { gateway in
+                    for (path, verdict, next, setting) in [
+                        ("/old", "Not stored: the gateway itself", "Would get 301 to 'https://a.test/new'", "respond"),
+                        ("/livez", "Not stored: the gateway itself", "Would get the gateway's health", "health.live"),
+                        ("/staff", "Rejected (client-not-allowed)", "Would be rejected with 403", "clients.deny"),
+                        ("/slow", "Rejected (too-many-requests)", "Would be rejected with 429", "limits.requests"),
+                    ] {
+                        let outcome = try await gateway.run(["try", "http://a.test" + path])
+                        #expect(outcome.status == 1 && outcome.lines.first?.hasPrefix(verdict) == true, "\(outcome)")
+                        let line = outcome.lines.first { $0.hasPrefix("  next   ") } ?? ""
+                        #expect(line.contains(next) && line.contains("'\(setting)'"), "\(outcome)")
+                        let json = try await gateway.run(["try", "http://a.test" + path, "--format", "json"])
+                        #expect(try json.objects().first?["setting"] as? String == setting, "\(json)")
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func fieldsAreSentAndExplained() async throws {
+        try await PurgedGateway.withOrigin { gateway, origin in
+            origin.behaveNormally()
+            let fields = [("Cache-Control", "max-age=60"), ("Vary", "Accept-Language")]
+            origin.force(.respond(fields: fields, body: "x"), times: .max)
+            let run = ["try", "http://a.test/x", "--header", "Accept-Language: de", "--header", "Cookie: sid=secret"]
+            let outcome = try await gateway.run(run)
+            #expect(outcome.status == 1 && !outcome.text.contains("secret"), "\(outcome)")
+            let german = try await gateway.run(Array(run.prefix(4)))
+            #expect(german.status == 0 && german.text.contains("  next   Would be served"), "\(german)")
+            let other = try await gateway.get("/x")
+            #expect(other.contains("fwd=vary-miss"), "the stored copy is for the field that was sent")
+        }
+    }
+
+    @Test(arguments: [
+        ("Host: evil.test", "'--header Host' cannot be used. The URL names the host."),
+        ("transfer-encoding: chunked", "'--header transfer-encoding' cannot be used."),
+        ("Connection: close", "cannot be used"), ("Upgrade: h2c", "cannot be used"), ("nocolon", "has no colon"),
+    ])
+    func fieldsOfTheConnectionAreRejected(_ header: String, _ words: String) async throws {
+        try await PurgedGateway.Folder.with { folder in
+            let outcome = try await folder.run(["try", "http://a.test/", "--header", header])
+            #expect(outcome.status == 64 && outcome.error.contains(words), "\(outcome)")
+        }
+    }
+
     @Test func clientsWithTLSAreNotTested() async throws {
         try await PurgedGateway.withOrigin { gateway, _ in
             let outcome = try await gateway.run(["try", "https://a.test/x"])

@@ -33,20 +33,19 @@ package struct FixedRoutes: Sendable {
     /// Each route's name, or its number in the file.
     package var names: [String] { entries.map { $0.route.name ?? "\($0.route.number)" } }
 
-    /// The answer chosen for a request.
+    /// The route chosen for a request.
     package struct Choice {
-        /// The index of the route.
-        package var route: Int
-        package var answer: FixedAnswer
+        package var index: Int
+        package var route: HoldfastConfiguration.Configuration.FixedRoute
     }
 
-    /// Returns the answer to a request; `nil` if a route with an origin comes first, or none
-    /// matches.
+    /// Returns the route that answers a request; `nil` if a route with an origin comes first, or
+    /// none matches.
     ///
     /// - Parameters:
     ///   - scheme: the scheme that the client uses.
     ///   - routes: the routes with an origin.
-    package func answer(to request: GatewayRequest, scheme: String, before routes: GatewayRoutes) -> Choice? {
+    package func choose(_ request: GatewayRequest, scheme: String, before routes: GatewayRoutes) -> Choice? {
         let (host, path) = (request.authority, PathNormalForm.path(request.target.utf8))
         // Conditions do not depend on the host, which HTTP/1.0 may not have.
         let head = HTTPRequest(
@@ -66,6 +65,6 @@ package struct FixedRoutes: Sendable {
         {
             return nil
         }
-        return Choice(route: index, answer: found.answer)
+        return Choice(index: index, route: found)
     }
 }

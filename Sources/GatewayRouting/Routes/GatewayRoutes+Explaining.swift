@@ -39,9 +39,10 @@ extension GatewayRoutes {
     /// A URL that names a route's origin is used unchanged, even if a route would match it as a URL
     /// that clients request.
     ///
+    /// - Parameter isClients: whether a client requests the URL, even if it names an origin.
     /// - Returns: `nil` if no route matches.
-    package func mapping(of url: TargetURI) -> Mapping? {
-        if routes.contains(where: { leads($0, to: url) }) { return Mapping(target: url) }
+    package func mapping(of url: TargetURI, isClients: Bool = false) -> Mapping? {
+        if !isClients, routes.contains(where: { leads($0, to: url) }) { return Mapping(target: url) }
         guard let (route, path) = self.route(authority: url.authority, target: url.requestTarget) else { return nil }
         let head = HTTPRequest(
             method: .get,

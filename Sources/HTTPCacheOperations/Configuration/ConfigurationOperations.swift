@@ -45,8 +45,14 @@ package protocol ConfigurationOperations: Sendable {
     /// - Parameters:
     ///   - url: a client's URL or an origin's URL.
     ///   - fields: the request's fields.
+    ///   - client: the IP address of the client that requests the URL, or `unix`; `nil` if it is
+    ///     not known.
     /// - Throws: the engine's error if the URL cannot be requested.
-    func explain(_ url: TargetURI, _ fields: HTTPFields) async throws -> any Encodable & Sendable
+    func explain(
+        _ url: TargetURI,
+        _ fields: HTTPFields,
+        for client: String?
+    ) async throws -> any Encodable & Sendable
 }
 
 extension ConfigurationOperations {

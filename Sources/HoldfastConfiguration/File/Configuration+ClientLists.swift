@@ -26,10 +26,20 @@ extension Configuration {
         ///   - address: an IP address, or ``AddressRange/unixName``; `nil` if it is not known.
         ///   - isOwn: whether the address is the client's. If it is a proxy's that names no client,
         ///     it can only deny.
-        package func admit(_ address: String?, isOwn: Bool) -> Bool {
-            guard let parsed = address.flatMap({ AddressRange.Parsed($0) }) else { return allow.isEmpty }
-            if deny.contains(where: { $0.contains(parsed) }) { return false }
-            return allow.isEmpty || isOwn && allow.contains { $0.contains(parsed) }
+        package func admit(_ address: String?, isOwn: Bool) -> Bool { rejecting(address, isOwn: isOwn) == nil }
+
+        /// The name of a list.
+        package enum List: String {
+            case allow, deny
+        }
+
+        /// Returns the list because of which a client is rejected; `nil` if it is served.
+        ///
+        /// - Parameters: those of ``admit(_:isOwn:)``.
+        package func rejecting(_ address: String?, isOwn: Bool) -> List? {
+            guard let parsed = address.flatMap({ AddressRange.Parsed($0) }) else { return allow.isEmpty ? nil : .allow }
+            if deny.contains(where: { $0.contains(parsed) }) { return .deny }
+            return allow.isEmpty || isOwn && allow.contains { $0.contains(parsed) } ? nil : .allow
         }
     }
 }

@@ -38,7 +38,7 @@ extension Configuration {
         }
 
         /// The text by which messages refer to the route.
-        var subject: String { (written["name"] ?? name).map { "route \(shown($0))" } ?? "route \(number)" }
+        package var subject: String { (written["name"] ?? name).map { "route \(shown($0))" } ?? "route \(number)" }
 
         /// A route with the same host and path, to compare it with others.
         var sameRequests: Route { Route(host: host, path: path, origin: "") }

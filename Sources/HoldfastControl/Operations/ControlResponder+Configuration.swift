@@ -3,6 +3,7 @@ import HTTPCacheOperations
 import HTTPCacheSemantics
 import HTTPTypes
 import Hummingbird
+import NIOCore
 
 extension ControlResponder {
     /// The operations on the configuration.
@@ -48,8 +49,15 @@ extension ControlResponder {
     /// Handles `GET /v1/explain`.
     private func explain(_ request: Request) async throws -> Response {
         var members = try QueryMembers(request, repeatable: ["field"])
-        let text = members.text("url")
-        try members.end(known: ["field", "url"])
+        let (text, client) = (members.text("url"), members.text("client"))
+        try members.end(known: ["client", "field", "url"])
+        guard client.map(Self.isAddress) != false else {
+            throw ControlProblem(
+                .invalidRequest,
+                "'client' must be an IP address such as 192.0.2.7, or 'unix', not '\(ControlProblem.shown(client ?? ""))'.",
+                field: "client"
+            )
+        }
         let fields = try Self.fields(members.texts("field"))
         guard let text else {
             throw ControlProblem(
@@ -70,7 +78,13 @@ extension ControlResponder {
                 value: value
             )
         }
-        return try Self.response(.ok, Report(value: try await reading { try await operations.explain(target, fields) }))
+        let value = try await reading { try await operations.explain(target, fields, for: client) }
+        return try Self.response(.ok, Report(value: value))
+    }
+
+    /// Whether a text names a gateway's client: an IP address, or `unix`.
+    private static func isAddress(_ text: String) -> Bool {
+        text == "unix" || (try? SocketAddress(ipAddress: text, port: 0)) != nil
     }
 
     /// The maximum number of request fields in an explanation.

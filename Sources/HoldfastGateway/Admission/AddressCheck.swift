@@ -1,4 +1,5 @@
 import HoldfastConfiguration
+import NIOCore
 
 /// Rejects the requests of clients that are not in the lists.
 struct AddressCheck: RequestCheck {
@@ -7,6 +8,12 @@ struct AddressCheck: RequestCheck {
     func requests(of client: ClientAddress) -> ClientCheck? {
         guard !lists.admit(client.text, isOwn: client.isOwn) else { return nil }
         return { _ in .clientNotAllowed }
+    }
+
+    func forecast(for client: ClientAddress, at now: NIODeadline) -> CheckForecast? {
+        lists.rejecting(client.text, isOwn: client.isOwn).map {
+            CheckForecast(setting: "clients.\($0.rawValue)", problem: .clientNotAllowed)
+        }
     }
 }
 

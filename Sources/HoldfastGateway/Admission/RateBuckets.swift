@@ -77,10 +77,24 @@ struct RateBuckets {
         return decision
     }
 
+    /// Returns the nanoseconds until a client has a token, without taking one; `nil` if it has one.
+    func wait(of group: RateGroup, at now: NIODeadline) -> UInt64? {
+        let time = max(latest, now.uptimeNanoseconds)
+        var fullAt: UInt64 = 0
+        if let place = places[group] {
+            fullAt = buckets[place].fullAt
+        } else if buckets.count >= limit, search(at: time).full == nil {
+            fullAt = shared
+        }
+        return rate.take(&fullAt, at: time)
+    }
+
     /// Returns the place of a full bucket for a new client; `nil` if none is free.
     private mutating func makeBucket(for group: RateGroup) -> Int? {
         let bucket = Bucket(group: group, fullAt: 0)
-        if let place = nextFull() {
+        let (full, last) = search(at: latest)
+        hand = last
+        if let place = full {
             places[buckets[place].group] = nil
             buckets[place] = bucket
             places[group] = place
@@ -92,13 +106,15 @@ struct RateBuckets {
         return buckets.count - 1
     }
 
-    /// Examines the next few buckets, and returns the place of a full one.
-    private mutating func nextFull() -> Int? {
+    /// Examines the next few buckets. Returns the place of a full one, if there is one, and the
+    /// place that was examined last.
+    private func search(at time: UInt64) -> (full: Int?, last: Int) {
+        var place = hand
         for _ in 0..<min(Self.searchLimit, buckets.count) {
-            hand = hand + 1 < buckets.count ? hand + 1 : 0
-            if buckets[hand].fullAt <= latest { return hand }
+            place = place + 1 < buckets.count ? place + 1 : 0
+            if buckets[place].fullAt <= time { return (place, place) }
         }
-        return nil
+        return (nil, place)
     }
 }
 

@@ -47,6 +47,13 @@ final class RateCheck: RequestCheck {
         }
     }
 
+    func forecast(for client: ClientAddress, at now: NIODeadline) -> CheckForecast? {
+        let group = RateGroup(client.text, by: subject.rate.grouping)
+        return buckets.withLock { $0.wait(of: group, at: now) }.map {
+            CheckForecast(setting: "limits.requests", problem: problem(seconds: $0.wholeSeconds))
+        }
+    }
+
     /// draft-ietf-httpapi-ratelimit-headers-10, §3 and §4
     private func problem(seconds: UInt64) -> Problem {
         var problem = Problem(

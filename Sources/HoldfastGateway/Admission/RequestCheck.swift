@@ -14,6 +14,17 @@ protocol RequestCheck: Sendable {
     /// - Parameter client: the client that requests are made for. If the peer is trusted, each
     ///   request names this client; see ``GatewayClient/address(behind:_:)``.
     func requests(of client: ClientAddress) -> ClientCheck?
+
+    /// Returns why a client's next request would be rejected, for tools; `nil` if it would pass.
+    /// The request does not count.
+    func forecast(for client: ClientAddress, at now: NIODeadline) -> CheckForecast?
+}
+
+/// The reason that a request would be rejected.
+struct CheckForecast {
+    /// The setting that decides, such as `clients.deny`.
+    let setting: String
+    let problem: Problem
 }
 
 /// Decides about the next request of a client. It does not wait.

@@ -155,11 +155,11 @@ final class ClientExchange: @unchecked Sendable {
         if request.isPurge { return purge() }
         let (service, context) = (session.service, responseContext)
         guard let check = service.healthCheck(request, context.inForce) else {
-            if let choice = service.fixedAnswer(to: self, context.inForce) {
-                record.route = context.inForce.fixedRouteLabels[choice.route]
+            if let choice = service.fixedRoute(of: self, context.inForce) {
+                record.route = context.inForce.fixedRouteLabels[choice.index]
                 // The client may send bytes of the other protocol, as after a rejected switch.
                 if !request.upgrade.isNone { writer.beginUpgrade() }
-                return finish(with: service.response(with: choice.answer, to: request, context))
+                return finish(with: service.response(with: choice.route.answer, to: request, context))
             }
             if !request.upgrade.isNone, UpgradeAttempt.serve(self, context) { return }
             return startTask(for: .request)

@@ -8,12 +8,10 @@ import NIOCore
 
 /// Serves requests for routes with `respond`.
 extension GatewayService {
-    /// Returns the fixed answer to an exchange's request; `nil` if it is forwarded.
-    func fixedAnswer(to exchange: ClientExchange, _ inForce: ConfigurationInForce) -> FixedRoutes.Choice? {
-        guard !inForce.configuration.fixedRoutes.isEmpty, exchange.request.target != "*" else { return nil }
-        let (request, configuration) = (exchange.request, inForce.configuration)
-        let scheme = exchange.session.client.scheme(of: request.fields, by: configuration)
-        return configuration.fixedRoutes.answer(to: request, scheme: scheme, before: configuration.routes)
+    /// Returns the route whose fixed answer an exchange's request gets; `nil` if the request is
+    /// forwarded.
+    func fixedRoute(of exchange: ClientExchange, _ inForce: ConfigurationInForce) -> FixedRoutes.Choice? {
+        inForce.configuration.fixedRoute(of: exchange.request, from: exchange.session.client)
     }
 
     /// Returns the response with a fixed answer. It is not stored anywhere, because it may depend
@@ -35,5 +33,13 @@ extension GatewayService {
         head.headerFields[.cacheControl] = "no-store"
         let facts = ExchangeFacts(CacheOutcome(detail: CacheOutcome.Detail("respond")))
         return .whole(responseHead(head, facts, context), content)
+    }
+}
+
+extension GatewayConfiguration {
+    /// Returns the route whose fixed answer a request gets; `nil` if the request is forwarded.
+    func fixedRoute(of request: GatewayRequest, from client: GatewayClient) -> FixedRoutes.Choice? {
+        guard !fixedRoutes.isEmpty, request.target != "*" else { return nil }
+        return fixedRoutes.choose(request, scheme: client.scheme(of: request.fields, by: self), before: routes)
     }
 }

@@ -9,11 +9,7 @@ import NIOCore
 extension GatewayService {
     /// Returns the health check that a request asks for, regardless of its host, query and method.
     func healthCheck(_ request: GatewayRequest, _ inForce: ConfigurationInForce) -> HealthCheck? {
-        let configuration = inForce.configuration
-        if let path = configuration.healthPath, request.hasPath(path) { return .all }
-        if let path = configuration.livePath, request.hasPath(path) { return .live }
-        if let path = configuration.readyPath, request.hasPath(path) { return .ready }
-        return nil
+        inForce.configuration.healthCheck(request)
     }
 
     /// Returns the response to a health check: the status in one word, without details about
@@ -37,6 +33,16 @@ extension GatewayService {
         head.headerFields[.cacheControl] = "no-store"
         let facts = ExchangeFacts(CacheOutcome(detail: CacheOutcome.Detail("gateway")))
         return .whole(responseHead(head, facts, context), content)
+    }
+}
+
+extension GatewayConfiguration {
+    /// Returns the health check that a request asks for, regardless of its host, query and method.
+    func healthCheck(_ request: GatewayRequest) -> HealthCheck? {
+        if let path = healthPath, request.hasPath(path) { return .all }
+        if let path = livePath, request.hasPath(path) { return .live }
+        if let path = readyPath, request.hasPath(path) { return .ready }
+        return nil
     }
 }
 

@@ -95,7 +95,18 @@ extension GatewayService {
     ///
     /// - Throws: ``Rejection``
     func choice(for head: GatewayRequest, _ routes: GatewayRoutes) throws -> GatewayRoutes.Choice {
-        guard !routes.refuseDotSegments(of: head.target, rulesHavePaths: engine.rulesHavePaths) else {
+        try Self.choice(for: head, routes, rulesHavePaths: engine.rulesHavePaths)
+    }
+
+    /// Returns a request's route, and its path at the origin.
+    ///
+    /// - Throws: ``Rejection``
+    static func choice(
+        for head: GatewayRequest,
+        _ routes: GatewayRoutes,
+        rulesHavePaths: Bool
+    ) throws(Rejection) -> GatewayRoutes.Choice {
+        guard !routes.refuseDotSegments(of: head.target, rulesHavePaths: rulesHavePaths) else {
             throw Rejection(problem: .dotSegment)
         }
         guard let choice = routes.choose(host: head.authority, target: head.target) else {

@@ -89,7 +89,7 @@ final class GatewayService: Sendable {
         let inForce = inForce
         // An exchange keeps its ID even if the configuration changes.
         exchange.record.requestID = inForce.requestID(of: exchange.request, from: exchange.session.admission)
-        guard fixedAnswer(to: exchange, inForce) == nil else { return nil }
+        guard fixedRoute(of: exchange, inForce) == nil else { return nil }
         if !exchange.request.upgrade.isNone {
             guard case .ignore = upgradeDecision(for: exchange.request, inForce) else { return nil }
         }

@@ -72,10 +72,13 @@ extension ClientExchange {
     private func routeProblem() -> Problem? {
         guard session.admission.checksRoutes, request.target != "*" else { return nil }
         let (service, inForce) = (session.service, session.service.inForce)
-        guard !inForce.routeChecks.isEmpty, service.healthCheck(request, inForce) == nil,
-            service.fixedAnswer(to: self, inForce) == nil,
-            let choice = try? service.choice(for: request, inForce.configuration.routes),
-            let checks = inForce.routeChecks[choice.route]
+        guard !inForce.routeChecks.isEmpty,
+            case .route(let choice) = RequestDestination(
+                of: request,
+                from: session.client,
+                inForce.configuration,
+                rulesHavePaths: service.engine.rulesHavePaths
+            ), let checks = inForce.routeChecks[choice.route]
         else { return nil }
         routeChecks = checks
         let problem =

@@ -3,6 +3,7 @@ import CommandLineSupport
 import Foundation
 import HTTPCacheExplaining
 import Holdfast
+import HoldfastConfiguration
 import HoldfastGateway
 import NIOCore
 
@@ -17,10 +18,11 @@ struct Explain: AsyncParsableCommand {
 
             From a configuration file, the command uses the store, the mode, the rules and the routes. If the file has routes, the URL may be the origin's or one that a client requests from the \
             gateway, and the store is read as a shared cache, as the gateway reads it. Otherwise, it is read as a private cache, as the library reads it. \
-            '--shared' and '--private' override that. The state of origins in a running service (for example, that an origin is unreachable) is not in the store and is not \
+            '--shared' and '--private' override that. If the gateway itself would answer a client (a health check, 'respond', a host without a route, a client that is not allowed), the first \
+            line names the response and the setting. The state of origins in a running service (for example, that an origin is unreachable) is not in the store and is not \
             used.
 
-            JSON: one object. Durations are in milliseconds; instants are in milliseconds since 1970 (UTC).
+            JSON: one object, with 'answer' if the gateway itself would answer. Durations are in milliseconds; instants are in milliseconds since 1970 (UTC).
 
             The exit status is 0 even if nothing is stored, 1 if the store or the file cannot be read, 64 if the command line is invalid.
 
@@ -28,6 +30,7 @@ struct Explain: AsyncParsableCommand {
               holdfast explain https://api.example.com/feed --store feed.store
               holdfast explain https://api.example.com/feed --store feed.store --at +2h --offline
               holdfast explain http://api.local/v1/feed --config holdfast.yaml
+              holdfast explain http://api.local/v1/feed --config holdfast.yaml --client 192.0.2.7
               holdfast explain https://api.example.com/graphql --config holdfast.yaml --method POST --content query.json
               holdfast explain https://api.example.com/me --store my.store --header 'Authorization: Bearer …' --format json
             """
@@ -102,11 +105,22 @@ struct Explain: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Principal that the service sets for the request.", valueName: "name"))
     var principal: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "IP address of a gateway's client, or 'unix'. The URL is then one that clients request.",
+            valueName: "address"
+        )
+    )
+    var client: String?
+
     @Option(help: "Output format; json prints one JSON object.")
     var format = Format.text
 
     func validate() throws {
         for target in try targets() { _ = try head(to: target) }
+        if let client, AddressRange.Parsed(client) == nil {
+            throw ValidationError("'--client' must be an IP address such as 192.0.2.7, or 'unix', not '\(client)'.")
+        }
         guard store != nil || file != nil else {
             throw ValidationError("Name a store with '--store', or a file with '--config'.")
         }
@@ -119,8 +133,8 @@ struct Explain: AsyncParsableCommand {
                 "'\(self.file ?? "")' sets no store. Set 'store.path' in the file, or use '--store'."
             )
         }
-        let asked = try targets().map { try ExplainedTarget($0, file) }
         let logger = Logger.explaining
+        let asked = try explained(by: file, logger)
         do {
             let store = try await CacheManager.openReadOnly(at: folder, logger: logger)
             let outcome: Result<(Explanation, ExplainedTarget), any Error>
@@ -200,17 +214,52 @@ struct Explain: AsyncParsableCommand {
     private func write(_ explanation: Explanation, _ asked: ExplainedTarget) throws {
         let text: String
         switch format {
-        case .text: text = ExplanationText(explanation: explanation, notes: asked.notes).lines.joined(separator: "\n")
+        case .text:
+            let words = ExplanationText(explanation: explanation, answer: asked.answer, notes: asked.notes)
+            text = words.lines.joined(separator: "\n")
         case .json:
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            text = String(decoding: try encoder.encode(explanation), as: UTF8.self)
+            let report = Report(explanation: explanation, answer: asked.answer)
+            text = String(decoding: try encoder.encode(report), as: UTF8.self)
         }
         var output = text + "\n"
         try output.withUTF8 { try StandardStream.output.write(UnsafeRawBufferPointer($0)) }
     }
 
+    /// An explanation as JSON, with the gateway's own response.
+    private struct Report: Encodable {
+        let explanation: Explanation
+        let answer: GatewayAnswer?
+
+        private enum CodingKeys: CodingKey { case answer }
+
+        func encode(to encoder: any Encoder) throws {
+            try explanation.encode(to: encoder)
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encodeIfPresent(answer, forKey: .answer)
+        }
+    }
+
     // MARK: The request
+
+    /// Returns the targets to explain.
+    ///
+    /// - Throws: `ExitCode` if the routes cannot be used. Errors are written to standard error.
+    private func explained(by file: Configuration, _ logger: Logger) throws -> [ExplainedTarget] {
+        guard !file.routes.isEmpty else {
+            guard client == nil else { throw CommandFailure("'--client' needs a file with routes, in '--config'.") }
+            return try targets().map { ExplainedTarget(target: $0) }
+        }
+        let gateway = try ConfigurationFile.reporting { try GatewayConfiguration(file) }
+        let forecast = AnswerForecast(gateway, rulesHavePaths: file.rules.havePaths, logger: logger)
+        return try targets().map { target in
+            let head = try head(to: target)
+            var request = AnswerForecast.Request(target: target)
+            (request.method, request.fields, request.client) = (head.method, head.headerFields, client)
+            return ExplainedTarget(request, forecast)
+        }
+    }
 
     private func targets() throws -> [TargetURI] {
         do {

@@ -2,48 +2,49 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Holdfast
 import HoldfastGateway
+import NIOCore
 
-/// The target to explain, and how a configuration's routes led to it.
+/// The target to explain, and how a gateway's configuration led to it.
 struct ExplainedTarget {
     let target: TargetURI
+    /// The gateway's own response, which it makes without the cache; `nil` if there is none.
+    private(set) var answer: GatewayAnswer?
     /// Human-readable notes.
-    var notes: [String] = []
+    private(set) var notes: [String] = []
     /// The scheme that a client uses, taken from its URL; `nil` for an origin's URL.
     private var clientScheme: String?
 
-    /// - Throws: `ExitCode` if the routes cannot be used. Errors are written to standard error.
-    init(_ url: TargetURI, _ file: Configuration) throws {
-        guard !file.routes.isEmpty else {
-            self.init(target: url)
-            return
-        }
-        let routes = try ConfigurationFile.reporting { try GatewayRoutes(file.routes, file: file.file) }
-        self.init(url, routes, rulesHavePaths: file.rules.havePaths)
-    }
+    /// A target that is no gateway's.
+    init(target: TargetURI) { self.target = target }
 
-    private init(target: TargetURI) { self.target = target }
-
-    init(_ url: TargetURI, _ routes: GatewayRoutes, rulesHavePaths: Bool) {
-        defer {
-            if routes.refuseDotSegments(of: url.requestTarget, rulesHavePaths: rulesHavePaths) {
+    /// - Parameter asked: the request. If it names its client, its URL is one that clients request.
+    init(_ asked: AnswerForecast.Request, _ forecast: AnswerForecast, at now: NIODeadline = .now()) {
+        let url = asked.target
+        let mapping = forecast.routes.mapping(of: url, isClients: asked.client != nil)
+        if let mapping, mapping.route == nil {
+            target = url
+            notes = ["an origin URL, used as it is"]
+            if forecast.refusesDotSegments(of: url) {
                 notes.append(
                     "the gateway would return 400: routes or rules match paths, and this path has a dot segment"
                 )
             }
+            return
         }
-        guard let mapping = routes.mapping(of: url) else {
+        let result = forecast.result(for: asked, at: now)
+        answer = result.answer
+        notes = result.notes
+        guard let mapping, let route = mapping.route else {
             target = url
-            notes = ["no route matches, so the gateway would return 404; explained as an origin URL instead"]
+            if answer?.code != nil { notes.append("no route matches; explained as an origin URL instead") }
             return
         }
         target = mapping.target
-        guard let route = mapping.route else {
-            notes = ["an origin URL, used as it is"]
-            return
-        }
         clientScheme = url.scheme
+        // A route with 'respond' may come first.
+        if answer != nil, answer?.code == nil { return }
         let name = route.name.map { "route '\($0)'" } ?? "a route"
-        notes = ["client URL '\(url.redacted)'; \(name) forwards it to '\(route.origin.authority)'"]
+        notes.insert("client URL '\(url.redacted)'; \(name) forwards it to '\(route.origin.authority)'", at: 0)
         let types = route.rewriting.bodies.map { "'\($0)'" }.joined(separator: ", ")
         if types.isEmpty { return }
         notes.append("content of type \(types) is rewritten for the client; the store keeps the origin's content")

@@ -1,10 +1,13 @@
 import HTTPCacheExplaining
 import Holdfast
+import HoldfastGateway
 
 /// An explanation as text for people: the outcome, its reasons, the freshness calculation, and
 /// other outcomes.
 struct ExplanationText {
     let explanation: Explanation
+    /// The gateway's own response; `nil` if the request reaches the cache.
+    var answer: GatewayAnswer?
     /// How the command line and the configuration led to the target: the route and the kind of
     /// cache.
     var notes: [String] = []
@@ -13,8 +16,11 @@ struct ExplanationText {
     private static let changeLimit = 6
 
     var lines: [String] {
-        var lines = [explanation.now.summary, "", "\(explanation.request.method) \(explanation.request.target)"]
+        let summary = answer?.summary ?? explanation.now.summary
+        var lines = [summary, "", "\(explanation.request.method) \(explanation.request.target)"]
         lines += facts(about)
+        // Stored responses are shown even if no client gets them.
+        if answer != nil, explanation.variants.isEmpty { return lines.map(Self.printable) }
         lines += section("rules", explanation.rules.map { ($0.setting, "\($0.value) (\($0.place))") })
         lines += stored
         lines += arithmetic

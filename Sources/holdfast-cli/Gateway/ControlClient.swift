@@ -12,14 +12,21 @@ struct ControlClient: Sendable {
     let name: String
     private let base: String
     private let token: String?
-    /// The time limit for an operation. A purge of many prefixes waits until previous purges are
-    /// applied.
-    private let timeLimit: TimeAmount
+    /// The time limit for each operation; `nil` for the standard ones.
+    private let timeLimit: TimeAmount?
+    /// How to change the time limit, if it is exceeded.
+    private let timeAdvice: String
 
     private static let responseLimit = 16 << 20
+    /// A gateway that works responds within milliseconds, unless the disk is busy.
+    static let standardLimit = TimeAmount.seconds(10)
+    /// The time limit for an operation that may wait for others of its kind. A purge of many
+    /// prefixes waits until previous purges are applied.
+    static let queuedLimit = TimeAmount.minutes(5)
 
-    init(socket: ControlSocket, timeLimit: TimeAmount = .minutes(5)) {
+    init(socket: ControlSocket, timeLimit: TimeAmount?, timeAdvice: String = "") {
         name = socket.path
+        self.timeAdvice = timeAdvice
         var allowed = CharacterSet.alphanumerics
         allowed.insert(charactersIn: "-._~")
         base = "http+unix://" + (name.addingPercentEncoding(withAllowedCharacters: allowed) ?? name)
@@ -30,11 +37,14 @@ struct ControlClient: Sendable {
     /// Creates a client of the gateway that listens on a socket. Every command connects this way,
     /// except an audit, which reports nodes that it cannot reach.
     ///
+    /// - Parameter timeLimit: the value of '--timeout'; `nil` if there is none.
     /// - Returns: `nil` if no process listens there.
     /// - Throws: `CommandFailure` if this user may not connect.
-    init?(reaching socket: ControlSocket) throws {
+    init?(reaching socket: ControlSocket, timeLimit: TimeAmount?) throws {
         switch socket.reach {
-        case .live: self.init(socket: socket)
+        case .live:
+            let advice = " If it is only busy, use a longer '--timeout'."
+            self.init(socket: socket, timeLimit: timeLimit, timeAdvice: advice)
         case .denied:
             throw CommandFailure(
                 "This user may not connect to the control socket '\(socket.path)'. "
@@ -52,13 +62,14 @@ struct ControlClient: Sendable {
         base = address.contains("://") ? address : "http://\(address)"
         self.token = token
         self.timeLimit = timeLimit
+        timeAdvice = ""
     }
 
     /// Sends a purge.
     ///
     /// - Throws: `CommandFailure`, with the gateway's message if it rejected the purge.
     func purge(_ purge: PurgeRequest) async throws -> PurgeResult {
-        try await send(.POST, "/v1/purges", purge)
+        try await send(.POST, "/v1/purges", purge, isQueued: true)
     }
 
     /// Reads a report.
@@ -70,32 +81,55 @@ struct ControlClient: Sendable {
 
     /// Sends a request, with JSON content if there is any.
     ///
+    /// - Parameter isQueued: whether the operation may wait for others of its kind. The gateway
+    ///   must then first respond to another request, so that a stopped gateway is noticed soon.
     /// - Throws: `CommandFailure`, with the gateway's message if it rejected the request.
     func send<Result: Decodable>(
         _ method: HTTPMethod,
         _ path: String,
-        _ content: (some Encodable)?
+        _ content: (some Encodable)?,
+        isQueued: Bool = false
     ) async throws -> Result {
-        let client = HTTPClient(eventLoopGroupProvider: .singleton)
+        if isQueued, token == nil { let _: Response = try await get("/v1/mode") }
+        let limit = timeLimit ?? (isQueued ? Self.queuedLimit : Self.standardLimit)
+        var configuration = HTTPClient.Configuration()
+        // The deadline of a request ends with the response's head.
+        configuration.timeout = HTTPClient.Configuration.Timeout(connect: limit, read: limit)
+        let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        // The query may contain a secret.
+        let operation = "\(method) \(path.prefix { $0 != "?" })"
         do {
-            let result: Result = try await send(method, path, content, by: client)
+            let result: Result = try await send(method, path, content, by: client, within: limit)
             try? await client.shutdown()
             return result
         } catch {
             try? await client.shutdown()
             if error is CommandFailure { throw error }
+            guard let failure = error as? HTTPClientError, Self.timeouts.contains(failure) else {
+                throw CommandFailure(
+                    "The gateway behind '\(name)' did not respond to \(operation): \(error). "
+                        + "Check its log, then repeat the command."
+                )
+            }
             throw CommandFailure(
-                "The gateway behind '\(name)' did not respond to \(method) \(path): \(error). "
-                    + "Check its log, then repeat the command."
+                "The gateway behind '\(name)' did not respond to \(operation) within \(limit.nanoseconds / 1_000_000_000) s. "
+                    + "Its process may be stopped or overloaded: check it and its log, then repeat the command."
+                    + timeAdvice
             )
         }
     }
+
+    /// Any response.
+    private struct Response: Decodable {}
+
+    private static let timeouts: [HTTPClientError] = [.deadlineExceeded, .readTimeout, .connectTimeout]
 
     private func send<Result: Decodable>(
         _ method: HTTPMethod,
         _ target: String,
         _ content: (some Encodable)?,
-        by client: HTTPClient
+        by client: HTTPClient,
+        within limit: TimeAmount
     ) async throws -> Result {
         var request = HTTPClientRequest(url: url(target))
         request.method = method
@@ -105,7 +139,7 @@ struct ControlClient: Sendable {
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(ByteBuffer(bytes: Array(try JSONEncoder().encode(content))))
         }
-        let response = try await client.execute(request, timeout: timeLimit)
+        let response = try await client.execute(request, timeout: limit)
         let received = Data(try await response.body.collect(upTo: Self.responseLimit).readableBytesView)
         // Accepted: the purge has been applied here, and is being sent to other nodes.
         guard response.status == .ok || response.status == .accepted else {

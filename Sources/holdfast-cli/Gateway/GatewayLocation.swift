@@ -6,6 +6,7 @@ import HoldfastConfiguration
 import HoldfastControl
 import HoldfastGateway
 import LocalSockets
+import NIOCore
 import StoreFiles
 
 /// The options with which a command finds a gateway or its store, and its output format.
@@ -30,6 +31,15 @@ struct GatewayLocation: ParsableArguments {
     @Option(help: ArgumentHelp("Control socket of a running gateway, instead of a store.", valueName: "path"))
     var socket: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Time limit for each response of the gateway's control socket. Default: 10; for purges and pins, 300 if the gateway responds at all.",
+            valueName: "seconds"
+        ),
+        transform: { try WholeNumber.read($0) }
+    )
+    var timeout: Int64?
+
     @Option(help: "Output format; json prints one JSON object.")
     var format = Format.text
 
@@ -46,7 +56,17 @@ struct GatewayLocation: ParsableArguments {
         if let socket, socket.contains("://") {
             throw ValidationError("'--socket' is the path of a Unix socket, not a URL.")
         }
+        if let timeout, !Self.timeouts.contains(timeout) {
+            throw ValidationError(
+                "'--timeout' must be a number of seconds from \(Self.timeouts.lowerBound) to \(Self.timeouts.upperBound), not '\(timeout)'."
+            )
+        }
     }
+
+    private static let timeouts: ClosedRange<Int64> = 1...3600
+
+    /// The time limit for the gateway's responses; `nil` for the standard ones.
+    var timeLimit: TimeAmount? { timeout.map { .seconds($0) } }
 
     /// A store, and the settings from the file that names it.
     struct NamedStore {
@@ -99,7 +119,7 @@ struct GatewayLocation: ParsableArguments {
     func gateway() throws -> ControlClient {
         if let socket {
             let socket = ControlSocket(path: socket)
-            guard let client = try ControlClient(reaching: socket) else {
+            guard let client = try ControlClient(reaching: socket, timeLimit: timeLimit) else {
                 throw CommandFailure(
                     "No gateway listens on the control socket '\(socket.path)'. Start one with 'holdfast serve', without '--no-control'."
                 )
@@ -108,7 +128,7 @@ struct GatewayLocation: ParsableArguments {
         }
         let folder = try namedStore().folder
         let socket = ControlSocket.inStore(folder)
-        guard let client = try ControlClient(reaching: socket) else {
+        guard let client = try ControlClient(reaching: socket, timeLimit: timeLimit) else {
             throw CommandFailure(Self.unreachable(socket, store: folder))
         }
         return client

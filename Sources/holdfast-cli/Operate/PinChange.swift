@@ -19,12 +19,11 @@ struct PinChange {
         )
         let result: PinResult
         if location.socket != nil {
-            result = try await location.gateway().send(.POST, "/v1/pins", change)
+            result = try await location.gateway().send(.POST, "/v1/pins", change, isQueued: true)
         } else {
             let store = try location.namedStore()
             let change = change.resolved { store.routes?.originURL(of: $0) }
-            result = try await PurgedStore(folder: store.folder, configuration: store.settings ?? PurgedStore.unknown)
-                .pin(change)
+            result = try await PurgedStore(store, timeLimit: location.timeLimit).pin(change)
         }
         try location.write(result, Self.text)
         await selectors.noteMatched(result.matched.responses, at: location)

@@ -3,6 +3,7 @@ import CommandLineSupport
 import Foundation
 import HTTPTypes
 import Holdfast
+import HoldfastConfiguration
 import HoldfastGateway
 import NIOCore
 import NIOHTTP1
@@ -39,16 +40,23 @@ struct TriedRequest: Encodable, Sendable {
 
     /// Sends several requests for one target, one after another.
     ///
-    /// - Parameter address: the gateway's address.
+    /// - Parameters:
+    ///   - fields: fields of each request.
+    ///   - address: the gateway's address.
     /// - Throws: `CommandFailure`
-    static func send(_ count: Int, to target: TargetURI, at address: String) async throws -> [TriedRequest] {
+    static func send(
+        _ count: Int,
+        to target: TargetURI,
+        _ fields: HTTPFields,
+        at address: String
+    ) async throws -> [TriedRequest] {
         var configuration = HTTPClient.Configuration()
         // A redirect is the gateway's response, so do not follow it.
         configuration.redirectConfiguration = .disallow
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
         do {
             var requests: [TriedRequest] = []
-            for _ in 0..<count { requests.append(try await send(to: target, at: address, by: client)) }
+            for _ in 0..<count { requests.append(try await send(to: target, fields, at: address, by: client)) }
             try? await client.shutdown()
             return requests
         } catch {
@@ -58,10 +66,16 @@ struct TriedRequest: Encodable, Sendable {
         }
     }
 
-    private static func send(to target: TargetURI, at address: String, by client: HTTPClient) async throws -> Self {
+    private static func send(
+        to target: TargetURI,
+        _ fields: HTTPFields,
+        at address: String,
+        by client: HTTPClient
+    ) async throws -> Self {
         let start = ContinuousClock.now
         var request = HTTPClientRequest(url: "\(try reachable(address))\(target.requestTarget)")
         request.headers.add(name: "Host", value: target.authority)
+        for field in fields { request.headers.add(name: field.name.rawName, value: field.value) }
         let response = try await client.execute(request, timeout: timeLimit)
         let isProblem = response.headers.first(name: "Content-Type") == "application/problem+json"
         var (bytes, json) = (0, ByteBuffer())
@@ -77,7 +91,7 @@ struct TriedRequest: Encodable, Sendable {
         return tried
     }
 
-    /// Returns the URL to connect to, because a wildcard address cannot be connected to.
+    /// Returns the URL to connect to.
     private static func reachable(_ address: String) throws -> String {
         if address.hasPrefix("unix:") {
             // The client's form for a Unix socket: the path replaces the host.
@@ -92,11 +106,22 @@ struct TriedRequest: Encodable, Sendable {
                     + "Add a listener without TLS, such as '{unix: h.sock}', or use curl."
             )
         }
-        let parsed = try ListenAddress(address)
-        switch parsed.host {
-        case "0.0.0.0": return "http://127.0.0.1:\(parsed.port)"
-        case "::": return "http://[::1]:\(parsed.port)"
-        default: return "http://\(address)"
+        let host = try host(of: address)
+        return "http://\(host.contains(":") ? "[\(host)]" : host):\(try ListenAddress(address).port)"
+    }
+
+    /// Returns the address that the gateway sees as its client's: that of this machine by which its
+    /// own address is reached.
+    static func client(at address: String) throws -> String {
+        address.hasPrefix("unix:") ? AddressRange.unixName : try host(of: address)
+    }
+
+    /// Returns the host to connect to, because a wildcard address cannot be connected to.
+    private static func host(of address: String) throws -> String {
+        switch try ListenAddress(address).host {
+        case "0.0.0.0": "127.0.0.1"
+        case "::": "::1"
+        case let host: host
         }
     }
 

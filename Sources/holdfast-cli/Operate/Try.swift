@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandLineSupport
 import Foundation
+import HTTPTypes
 import Holdfast
 import HoldfastControl
 
@@ -11,18 +12,19 @@ struct Try: AsyncParsableCommand {
         abstract: "Fetches a URL twice through a running gateway, and shows what happened and why.",
         discussion: """
             Use a URL that clients request: its host and path select the route. The requests go to the address on which the gateway listens, whatever the URL's host \
-            resolves to; the gateway treats them like any client's. The first line says whether the second request was served from the store, or why the gateway rejected the \
+            resolves to; the gateway treats them like any client's. With '--header', they carry fields, such as the cookies of a user. The first line says whether the second request was served from the store, or why the gateway rejected the \
             request: no route, for example. 'why' gives the gateway's reason not to store the response (as 'cache.not_stored' in its log), 'origin' says why an origin is unreachable, \
-            and 'next' says how another request would be served.
+            and 'next' says how another request would be served, and by which setting the gateway itself would answer it.
 
             \(GatewayLocation.help)
 
-            JSON: one object, with the keys verdict, isServedFromStore, requests (status, bytes, milliseconds, cacheStatus, problem), why, origins, routes, next and notes.
+            JSON: one object, with the keys verdict, isServedFromStore, requests (status, bytes, milliseconds, cacheStatus, problem), why, origins, routes, next, setting and notes.
 
             The exit status is 0 if the second request was served from the store; 1 if not, or if no gateway can be reached; 64 if the command line is invalid.
 
             Examples:
               holdfast try http://a.example/feed --config holdfast.yaml
+              holdfast try http://a.example/ --config holdfast.yaml --header 'Cookie: lang=de'
               holdfast try http://127.0.0.1:8080/feed --socket /run/holdfast/control.sock --format json | jq -r .why
             """
     )
@@ -30,9 +32,18 @@ struct Try: AsyncParsableCommand {
     @Argument(help: "Absolute http or https URL, as clients request it.")
     var url: String
 
+    @Option(
+        name: .customLong("header"),
+        help: ArgumentHelp("Request field. Repeatable, up to 32 times.", valueName: "name: value")
+    )
+    var headers: [String] = []
+
     @OptionGroup var location: GatewayLocation
 
-    func validate() throws { _ = try target() }
+    func validate() throws {
+        _ = try target()
+        _ = try fields()
+    }
 
     func run() async throws {
         let gateway = try location.gateway()
@@ -41,11 +52,14 @@ struct Try: AsyncParsableCommand {
             throw CommandFailure("The gateway is not listening for clients yet. Try again in a moment.")
         }
         let target = try target()
-        let value = url.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? url
+        let value = Self.encoded(url)
+        let fields = try fields()
         // Records the reason even if other clients' responses are not stored either.
         let _: NotStored = try await gateway.get("/v1/not-stored?url=\(value)")
-        let requests = try await TriedRequest.send(2, to: target, at: address)
-        let explained: Explained = try await gateway.get("/v1/explain?url=\(value)")
+        let requests = try await TriedRequest.send(2, to: target, fields, at: address)
+        let asked = fields.map { "&field=" + Self.encoded("\($0.name): \($0.value)") }.joined()
+        let client = Self.encoded(try TriedRequest.client(at: address))
+        let explained: Explained = try await gateway.get("/v1/explain?url=\(value)&client=\(client)\(asked)")
         let notStored: NotStored = try await gateway.get("/v1/not-stored")
         let origins: OriginsReport = try await gateway.get("/v1/origins")
         let configuration: Configured = try await gateway.get("/v1/configuration")
@@ -65,8 +79,33 @@ struct Try: AsyncParsableCommand {
         }
     }
 
+    /// The maximum number of fields, which is that of `GET /v1/explain`.
+    private static let fieldLimit = 32
+    /// The fields that describe the connection or the message, and the host, which the URL names.
+    private static let ownFields: Set<String> = [
+        "connection", "content-length", "expect", "host", "keep-alive", "proxy-connection", "te", "trailer",
+        "transfer-encoding", "upgrade",
+    ]
+
+    private func fields() throws -> HTTPFields {
+        let fields = try HTTPFields(lines: headers)
+        guard fields.count <= Self.fieldLimit else {
+            throw ValidationError("There are \(fields.count) '--header'. The limit is \(Self.fieldLimit).")
+        }
+        if let field = fields.first(where: { Self.ownFields.contains($0.name.canonicalName) }) {
+            let advice = field.name.canonicalName == "host" ? "The URL names the host." : "The command sets it itself."
+            throw ValidationError("'--header \(field.name)' cannot be used. \(advice)")
+        }
+        return fields
+    }
+
+    private static func encoded(_ text: String) -> String {
+        text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? text
+    }
+
     /// The part of `GET /v1/explain` that is shown.
     struct Explained: Decodable {
+        struct Answer: Decodable { var summary, setting: String }
         struct Explanation: Decodable {
             var request: Request
             var now: Verdict
@@ -75,6 +114,8 @@ struct Try: AsyncParsableCommand {
         struct Verdict: Decodable { var summary: String }
 
         var notes: [String]
+        /// The response that the gateway makes without the cache.
+        var answer: Answer?
         var explanation: Explanation
     }
 
@@ -133,6 +174,9 @@ struct TryReport: Encodable {
     var routes: [String]?
     /// How another request would be served; `nil` if no route matches.
     var next: String?
+    /// The setting by which the gateway itself would answer, such as `clients.deny`; `nil` if it
+    /// would not.
+    var setting: String?
     /// Notes about how the routes led to the origin's URL.
     var notes: [String]
 
@@ -144,7 +188,8 @@ struct TryReport: Encodable {
         _ configuration: Try.Configured
     ) {
         self.requests = requests
-        next = explained.explanation.now.summary
+        next = explained.answer?.summary ?? explained.explanation.now.summary
+        setting = explained.answer?.setting
         notes = explained.notes
         if let problem = requests.last?.problem {
             isServedFromStore = false
@@ -153,15 +198,22 @@ struct TryReport: Encodable {
                 hasNoRoute
                 ? "No route: \(problem.detail)" : "Rejected (\(problem.code)): \(problem.detail)"
             if hasNoRoute {
-                (next, notes, routes) = (nil, [], configuration.places)
+                (next, setting, notes, routes) = (nil, nil, [], configuration.places)
                 return
             }
+            // Such a problem has nothing to do with an origin.
+            if explained.answer != nil { return }
             let target = explained.explanation.request.target
             let own = origins.origins.filter { target == $0.origin || target.hasPrefix($0.origin + "/") }
             let causes = (own.isEmpty ? origins.origins : own).compactMap { origin in
                 origin.message.map { "\(origin.origin): \(origin.reason ?? ""): \($0)" }
             }
             self.origins = causes.isEmpty ? nil : causes
+            return
+        }
+        if explained.answer != nil {
+            isServedFromStore = false
+            verdict = "Not stored: the gateway itself responded."
             return
         }
         let hits = requests.map(\.isHit)

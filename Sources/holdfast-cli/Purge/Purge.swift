@@ -133,8 +133,7 @@ struct Purge: AsyncParsableCommand {
         let store = try location.namedStore()
         // A running gateway resolves clients' URLs by its own routes.
         let purge = purge.resolved { store.routes?.originURL(of: $0) }
-        return try await PurgedStore(folder: store.folder, configuration: store.settings ?? PurgedStore.unknown)
-            .purge(purge)
+        return try await PurgedStore(store, timeLimit: location.timeLimit).purge(purge)
     }
 
     private var purge: PurgeRequest {

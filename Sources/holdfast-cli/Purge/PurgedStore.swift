@@ -2,6 +2,7 @@ import CommandLineSupport
 import Holdfast
 import HoldfastControl
 import LocalSockets
+import NIOCore
 import NIOHTTP1
 
 /// A store to purge or to change pins in. If a gateway has the store open, the gateway makes the
@@ -11,9 +12,17 @@ struct PurgedStore: Sendable {
     let folder: String
     /// The store's own settings, used to open it if no process has it open.
     let configuration: CacheManager.Configuration
+    /// The value of '--timeout'.
+    let timeLimit: TimeAmount?
 
     /// Settings for a store whose settings are unknown. Opening it evicts nothing.
-    static let unknown = CacheManager.Configuration(budget: 1 << 50)
+    private static let unknown = CacheManager.Configuration(budget: 1 << 50)
+
+    init(_ store: GatewayLocation.NamedStore, timeLimit: TimeAmount?) {
+        folder = store.folder
+        configuration = store.settings ?? Self.unknown
+        self.timeLimit = timeLimit
+    }
 
     /// The maximum time to wait for the control socket of a gateway that has just opened the store.
     private static let startLimit = Duration.seconds(1)
@@ -41,7 +50,7 @@ struct PurgedStore: Sendable {
         try await perform(
             isReading: change.dryRun,
             { try await $0.perform(change) },
-            through: { try await $0.send(.POST, "/v1/pins", change) }
+            through: { try await $0.send(.POST, "/v1/pins", change, isQueued: true) }
         )
     }
 
@@ -72,7 +81,9 @@ struct PurgedStore: Sendable {
             } catch let problem as ControlProblem {
                 throw CommandFailure(OptionWords.text(problem))
             }
-            if let client = try ControlClient(reaching: socket) { return try await through(client) }
+            if let client = try ControlClient(reaching: socket, timeLimit: timeLimit) {
+                return try await through(client)
+            }
             guard waited < Self.startLimit else {
                 throw CommandFailure(
                     "\(inUse) That process has no control socket at '\(socket.path)': "

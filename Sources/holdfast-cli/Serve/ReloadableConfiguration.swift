@@ -244,12 +244,18 @@ actor ReloadableConfiguration: ConfigurationOperations {
     /// An explanation, with notes about how the routes led to its target.
     private struct Explained: Encodable, Sendable {
         var notes: [String]
+        var answer: GatewayAnswer?
         var explanation: Explanation
     }
 
-    nonisolated func explain(_ url: TargetURI, _ fields: HTTPFields) async throws -> any Encodable & Sendable {
-        let settings = current.withLock { $0.settings }
-        var asked = ExplainedTarget(url, settings.gateway.routes, rulesHavePaths: settings.file.rules.havePaths)
+    nonisolated func explain(
+        _ url: TargetURI,
+        _ fields: HTTPFields,
+        for client: String?
+    ) async throws -> any Encodable & Sendable {
+        var request = AnswerForecast.Request(target: url)
+        (request.fields, request.client) = (fields, client)
+        var asked = ExplainedTarget(request, parts.server.forecast)
         var head = HTTPRequest(
             method: .get,
             scheme: asked.target.scheme,
@@ -258,9 +264,9 @@ actor ReloadableConfiguration: ConfigurationOperations {
             headerFields: fields
         )
         if parts.engine.selectsByScheme { asked.addScheme(to: &head.headerFields) }
-        var request = CacheRequest(head: head)
-        request.decodesGzip = true
-        let explanation = try await parts.engine.explanation(of: request, in: parts.store)
-        return Explained(notes: asked.notes, explanation: explanation)
+        var cached = CacheRequest(head: head)
+        cached.decodesGzip = true
+        let explanation = try await parts.engine.explanation(of: cached, in: parts.store)
+        return Explained(notes: asked.notes, answer: asked.answer, explanation: explanation)
     }
 }

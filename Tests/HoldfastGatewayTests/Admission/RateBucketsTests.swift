@@ -71,6 +71,20 @@ struct RateBucketsTests {
         }
     }
 
+    /// Mutant: `wait-forgets-the-shared-bucket`.
+    @Test func waitIsThatOfTheNextRequest() {
+        let rate = Rate(10, per: .second, burst: 2)
+        var generator = SeededRandom(seed: 57)
+        var buckets = RateBuckets(rate, limit: 3)
+        for step in UInt64(0)..<500 {
+            let group = RateGroup.ipv4(.random(in: 1...6, using: &generator))
+            let time = Self.at(step * 20)
+            let waits = (0..<2).map { _ in buckets.wait(of: group, at: time) }
+            #expect(waits[0] == waits[1], "it takes nothing")
+            #expect(buckets.take(group, at: time).wait == waits[0], "step \(step)")
+        }
+    }
+
     // MARK: The table
 
     /// Mutant: `full-table-forgets-clients`.

@@ -1,3 +1,4 @@
+import NIOCore
 import Synchronization
 
 @testable import HoldfastGateway
@@ -14,6 +15,8 @@ final class RecordedCheck: RequestCheck {
     var clients: [ClientAddress] { asked.withLock { $0 } }
 
     func requests(of client: ClientAddress) -> ClientCheck? { { [self] _ in problem(of: client) } }
+
+    func forecast(for client: ClientAddress, at now: NIODeadline) -> CheckForecast? { nil }
 
     private func problem(of client: ClientAddress) -> Problem? {
         let number = asked.withLock { asked in
