@@ -47,7 +47,7 @@ test: ## Check everything: format, warnings, all tests, a consumer package
 test-clients: ## Run curl, requests, Node's fetch and pip through the gateway, online and offline
 	@scripts/test-clients
 
-test-packages: ## Run package managers, git, Chromium and a Django site on local replicas, online and offline
+test-packages: ## Run package managers, git, Chromium, Django, PHP and Node on local replicas, online and offline
 	@scripts/test-packages
 
 test-page: ## Test the status page in headless Chromium, on a stub and on the gateway

@@ -228,7 +228,7 @@ import Testing
     }
 
     private func play(_ seed: UInt64) async throws {
-        var generator = CookieSeeds(seed: seed)
+        var generator = SeededRandom(seed: seed)
         let keep = generator.keep()
         let (kind, lifetime) = (generator.chance(2) ? CacheKind.shared : .private, generator.chance(2))
         let fixture = fixture(kind, keep: keep) { if lifetime { $0.overrides.defaultLifetime = 60 } }
@@ -254,31 +254,19 @@ import Testing
     }
 }
 
-/// Cookies, lists of names and response fields, the same for one seed on every machine.
-private struct CookieSeeds: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
+/// Random cookies, lists of names and response fields.
+extension SeededRandom {
     /// Returns `true` once in `count` times.
-    mutating func chance(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
+    fileprivate mutating func chance(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
 
     private mutating func one(of choices: [String]) -> String { choices.randomElement(using: &self) ?? "" }
 
-    mutating func keep() -> [String] {
+    fileprivate mutating func keep() -> [String] {
         let all = ["session", "sess*", "Session", "theme", "wp_*", "*", "a"]
         return all.filter { _ in chance(3) }
     }
 
-    mutating func responseFields() -> HTTPFields {
+    fileprivate mutating func responseFields() -> HTTPFields {
         var fields: HTTPFields = [
             .cacheControl: one(of: [
                 "max-age=60", "public, max-age=60", "s-maxage=60", "must-revalidate, max-age=60", "",
@@ -290,7 +278,7 @@ private struct CookieSeeds: RandomNumberGenerator {
     }
 
     /// The value of a `Cookie` field; `nil` for none.
-    mutating func cookies() -> String? {
+    fileprivate mutating func cookies() -> String? {
         if chance(6) { return nil }
         let names = ["session", "Session", "_ga", "theme", "wp_1", "a", "sess", "session.id", "session[]", "$Version"]
         let values = ["", "1", "2", "dark", "\"x", "x; session=9", "x\"; session=9", "a,b", "\\", "=", "\u{E9}"]

@@ -13,6 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 CLIENTS = {
     "pip": "pip_client", "npm": "npm_client", "cargo": "cargo_client", "apt": "apt_client", "git": "git_client", "skopeo": "skopeo_client",
     "tokens": "token_clients", "chromium": "chromium_client", "django": "django_client",
+    "php": "cookie_client.PHPTest", "node": "cookie_client.NodeTest",
 }  # fmt: skip
 
 
