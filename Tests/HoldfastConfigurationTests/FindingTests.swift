@@ -497,6 +497,14 @@ import Testing
             "1: freshness.lifetime: It cannot depend on 'match.cookie' (line 3): only 'bypass' and 'mode' can. Stored responses depend on the URL and the method alone. Move it to a rule without that condition."
         ),
         (
+            "{match: {cookie: [a]}, respond: {status: 403}}",
+            "1: respond: It is not a setting of rules. Write a route with 'respond', and with the conditions in its 'match'."
+        ),
+        (
+            "{match: {cookie: [a]}, limits: {requests: {rate: 1/s}}}",
+            "1: limits: It is not a setting of rules. Write 'limits.requests' in a route, or at the top level."
+        ),
+        (
             "{match: {query: {a: [x]}}, bypass: false}",
             "1: bypass: A rule with 'match.query' (line 3) can only restrict. Write 'true', or remove the setting."
         ),

@@ -367,11 +367,21 @@ extension FileReader {
         }
     }
 
+    /// The advice for settings that routes have, and rules do not. Decision 87 says why.
+    private static let routeSettings = [
+        "respond": "Write a route with 'respond', and with the conditions in its 'match'.",
+        "limits": "Write 'limits.requests' in a route, or at the top level.",
+        "clients": "Write 'clients.allow' and 'clients.deny' in a route, or at the top level.",
+    ]
+
     private mutating func readSetting(_ entry: FileValue.Entry, _ rule: inout Rule, _ subject: String) {
         if let place = Setting.places[entry.key], Setting.groups[entry.key] == nil {
             return read(Setting.all[place], entry, &rule, subject)
         }
         guard let group = Setting.groups[entry.key], !entry.key.contains(".") else {
+            if let advice = Self.routeSettings[entry.key] {
+                return report(entry.line, subject, entry.key, "It is not a setting of rules. \(advice)")
+            }
             let known = ["name", "match"] + Setting.groups.keys + Setting.all.map(\.name).filter { !$0.contains(".") }
             return report(entry.line, subject, nil, Readers.unknown(entry, of: known.sorted()).message)
         }

@@ -72,7 +72,8 @@ struct AnswerForecastTests {
         return request
     }
 
-    /// Mutants: `forecast-takes-a-token`, `forecast-forgets-fixed-routes`.
+    /// Mutants: `forecast-takes-a-token`, `forecast-forgets-fixed-routes`,
+    /// `forecast-forgets-checks-of-routes`.
     @Test(arguments: EitherClient.Kind.allCases) func answerIsWhatClientsGet(_ kind: EitherClient.Kind) async throws {
         try await with { gateway in
             try await EitherClient.with(kind, port: gateway.port) { client in
