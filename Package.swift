@@ -400,7 +400,7 @@ let package = Package(
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMetrics", "LocalFiles",
                 "LocalSockets", "HoldfastControl", "HoldfastTesting", "TestSupport", httpTypes, nioCore, nioHTTP1,
-                nioPosix, nioEmbedded, logging, yams,
+                nioPosix, nioEmbedded, logging, serviceLifecycle, yams,
             ]
         ),
         .testTarget(

@@ -9,23 +9,35 @@ extension GatewayServer {
     /// Opens every listener of the configuration. A connection stays on the event loop that gets
     /// it.
     ///
+    /// - Parameter prepared: the sockets of each listener that exist already.
     /// - Throws: ``ListenFailure``; the system's error if no descriptors are left.
-    func openListeners(of configuration: GatewayConfiguration, on loops: [ServingLoop]) async throws -> OpenListeners {
+    func openListeners(
+        of configuration: GatewayConfiguration,
+        on loops: [ServingLoop],
+        _ prepared: [PreparedListener?]
+    ) async throws -> OpenListeners {
         var open = OpenListeners()
         do {
             for loop in loops {
                 open.bells.append(try await loop.executor.installBell())
             }
-            for listener in configuration.listeners {
+            for (index, listener) in configuration.listeners.enumerated() {
+                let earlier = open
+                let existing = prepared.dropFirst(index).first ?? nil
                 do {
                     let tls = try listener.tls.map { try certificates.open($0) }
                     var kind = ClientKind(tls: tls, acceptsHTTP2: listener.acceptsHTTP2)
                     kind.isProxied = listener.expectsProxyHeader
                     switch listener {
-                    case .address(let address, _, _, _): try await listen(on: address, kind, loops, &open)
+                    case .address(let address, _, _, _):
+                        if let existing {
+                            try await serve(existing, kind, loops, &open)
+                        } else {
+                            try await listen(on: address, kind, loops, &open)
+                        }
                     case .unix(let path, let mode, _, _, _):
                         kind.isLocal = true
-                        try await listen(at: path, mode: mode, kind, loops, &open)
+                        try await listen(at: path, mode: mode, existing, kind, loops, &open)
                     case .inherited(let socket, _, _, _):
                         kind.isLocal = socket.address.path != nil
                         try await share(socket.descriptor, kind, loops, &open)
@@ -34,6 +46,7 @@ extension GatewayServer {
                 } catch {
                     throw ListenFailure(listener: listener, cause: error)
                 }
+                open.addListener(listener.place, since: earlier)
             }
             return open
         } catch {
@@ -84,40 +97,46 @@ extension GatewayServer {
     ///
     /// - Throws: the system's error if another process uses the address.
     private func reserve(_ host: String, _ port: Int) throws {
-        let address = try SocketAddress.makeAddressResolvingHost(host, port: port)
-        #if canImport(Glibc)
-            let stream = CInt(SOCK_STREAM.rawValue)
-        #else
-            let stream = SOCK_STREAM
-        #endif
-        let descriptor = socket(CInt(address.protocol.rawValue), stream, 0)
-        guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "socket") }
-        defer { close(descriptor) }
-        var isReused: CInt = 1
-        guard
-            setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &isReused, socklen_t(MemoryLayout<CInt>.size)) == 0,
-            address.withSockAddr({ bind(descriptor, $0, socklen_t($1)) }) == 0
-        else { throw IOError(errnoCode: errno, reason: "bind") }
+        _ = try ListenAddress(host: host, port: port).boundSocket()
+    }
+
+    /// Serves an address on sockets that exist already.
+    private func serve(
+        _ prepared: PreparedListener,
+        _ kind: ClientKind,
+        _ loops: [ServingLoop],
+        _ open: inout OpenListeners
+    ) async throws {
+        if prepared.sockets.count == loops.count {
+            // As if they had been opened here: a connection stays on the loop that accepts it.
+            for (socket, loop) in zip(prepared.sockets, loops) {
+                open.channels.append(try await accept(from: socket.number, on: loop, handingOutTo: [loop], kind))
+            }
+        } else {
+            for socket in prepared.sockets { try await share(socket.number, kind, loops, &open) }
+        }
+        open.addresses.append(prepared.address)
     }
 
     // MARK: One socket for all loops
 
     /// Creates a Unix socket. The socket gets its path when it is served.
+    ///
+    /// - Parameter prepared: the socket, if it exists already.
     private func listen(
         at path: String,
         mode: UInt16,
+        _ prepared: PreparedListener?,
         _ kind: ClientKind,
         _ loops: [ServingLoop],
         _ open: inout OpenListeners
     ) async throws {
         let place = GatewayListener.place(path)
-        let claim = try SocketClaim(place)
+        let claim = try prepared?.claim(place) ?? SocketClaim(place)
         open.claims.append(claim)
-        let descriptor = UnixAddress.listen(at: claim.draft)
-        guard descriptor >= 0 else { throw place.refusal(errno) }
-        // The channel has its own copy.
-        defer { close(descriptor) }
-        try await share(descriptor, kind, loops, &open)
+        let sockets = try prepared?.sockets ?? [claim.listen()]
+        // The channels have their own copies.
+        for socket in sockets { try await share(socket.number, kind, loops, &open) }
         try claim.publish(mode: mode_t(mode))
         open.addresses.append(ListenAddress(host: path, port: 0))
     }
@@ -135,26 +154,27 @@ extension GatewayServer {
     ) async throws {
         // Each such socket uses a different loop.
         let acceptor = loops[open.shared.count % loops.count]
+        open.shared.append(try await accept(from: descriptor, on: acceptor, handingOutTo: loops, kind))
+    }
+
+    /// Accepts connections from a listening socket on one loop, through a copy of its descriptor.
+    private func accept(
+        from descriptor: CInt,
+        on acceptor: ServingLoop,
+        handingOutTo loops: [ServingLoop],
+        _ kind: ClientKind
+    ) async throws -> any Channel {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw IOError(errnoCode: errno, reason: "fcntl") }
         // The channel closes its copy.
-        let channel = try await bootstrap(on: acceptor, handingOutTo: loops, kind)
-            .withBoundSocket(copy).get()
-        open.shared.append(channel)
+        let channel = try await bootstrap(on: acceptor, handingOutTo: loops, kind).withBoundSocket(copy).get()
         // The channel has set the queue length to NIO's default of 128. Clients wait in this queue
         // while one process ends and the next one starts, so the length is set to the system's
         // maximum.
-        _ = Self.systemListen(descriptor, SOMAXCONN)
-    }
-
-    /// The system call, which has the same name as a function above.
-    private static func systemListen(_ descriptor: CInt, _ backlog: CInt) -> CInt {
-        #if canImport(Glibc)
-            Glibc.listen(descriptor, backlog)
-        #elseif canImport(Musl)
-            Musl.listen(descriptor, backlog)
-        #else
-            Darwin.listen(descriptor, backlog)
-        #endif
+        _ = systemListen(descriptor, SOMAXCONN)
+        return channel
     }
 }
+
+/// The system call, which has the same name as functions of the types here.
+func systemListen(_ descriptor: CInt, _ backlog: CInt) -> CInt { listen(descriptor, backlog) }

@@ -43,7 +43,7 @@ public final class GatewayServer: Service {
     }
 
     let service: GatewayService
-    private let group: any EventLoopGroup
+    let group: any EventLoopGroup
     var admission: Admission { service.admission }
     var connections: ConnectionRegistry { admission.connections }
     private let counted: GatewayMetrics
@@ -129,7 +129,12 @@ public final class GatewayServer: Service {
     /// - Returns: the address of each listener, in order.
     /// - Throws: ``ListenFailure``, which names the listener; `InvalidSetting` if there are none or
     ///   too many; `CancellationError` if the server was already started or stopped.
-    public func startListening() async throws -> [ListenAddress] {
+    public func startListening() async throws -> [ListenAddress] { try await startListening(on: []) }
+
+    /// Starts listening like ``startListening()``, on sockets that exist already.
+    ///
+    /// - Parameter prepared: the sockets of each listener, in order; `nil` to open the listener.
+    package func startListening(on prepared: [PreparedListener?]) async throws -> [ListenAddress] {
         let configuration = service.configuration
         try configuration.checkListeners()
         let isFirst = state.withLock { state in
@@ -147,7 +152,7 @@ public final class GatewayServer: Service {
         tables.withLock { $0 = loops.map { ($0.eventLoop, $0.hot) } }
         let open: OpenListeners
         do {
-            open = try await openListeners(of: configuration, on: loops)
+            open = try await openListeners(of: configuration, on: loops, prepared)
         } catch {
             state.withLock { $0 = .stopped }
             throw error
@@ -184,6 +189,11 @@ public final class GatewayServer: Service {
             )
         }
         counted.stop()
+    }
+
+    /// The open listeners, if the server is running.
+    var runningListeners: OpenListeners? {
+        state.withLock { if case .running(let open) = $0 { open } else { nil } }
     }
 
     /// The time that canceled exchanges get to end after their connections are closed. Only an

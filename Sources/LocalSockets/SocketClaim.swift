@@ -44,21 +44,82 @@ package final class SocketClaim: Sendable {
         guard code == 0 else { throw location.refusal(code) }
     }
 
+    /// Takes over the claim of another process, which has passed its lock and its socket to this
+    /// process, and has called ``handOver()``. The socket stays at its path.
+    ///
+    /// - Throws: ``SocketRefusal``, as ``check(_:takingOver:)``.
+    package init(_ location: SocketLocation, takingOver lock: OpenDescriptor) throws(SocketRefusal) {
+        let published = try Self.check(location, takingOver: lock)
+        let copy = fcntl(lock.number, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { throw location.refusal(errno) }
+        (folder, draft) = ("", "")
+        self.location = location
+        state = Mutex(State(lock: copy, published: published))
+    }
+
+    /// Checks whether another process's claim could be taken over.
+    ///
+    /// - Returns: the socket at the path.
+    /// - Throws: ``SocketRefusal`` if the descriptor is not the lock on this path, or if the socket
+    ///   was removed.
+    @discardableResult
+    package static func check(
+        _ location: SocketLocation,
+        takingOver lock: OpenDescriptor
+    ) throws(SocketRefusal) -> FileIdentity {
+        // The descriptors of both processes belong to one lock, which lasts until both are closed.
+        guard flock(lock.number, LOCK_EX | LOCK_NB) == 0,
+            let identity = FileIdentity(of: lock.number), identity == FileIdentity(of: location.path + ".lock")
+        else { throw location.refusalInUse }
+        guard let published = FileIdentity(of: location.path), published.kind == S_IFSOCK else {
+            throw location.refusal(ENOENT)
+        }
+        return published
+    }
+
     deinit { release() }
 
-    /// Moves the bound socket to its path. Call this after binding ``draft``.
+    /// Moves the bound socket to its path. Call this after binding ``draft``. If the socket is
+    /// there already, this only sets its permissions.
     ///
     /// - Parameter mode: the permissions. By default, the owner and group may connect.
     /// - Throws: ``SocketRefusal``
     package func publish(mode: mode_t = 0o660) throws(SocketRefusal) {
         let code = state.withLock { state -> CInt in
+            guard state.published == nil else { return chmod(location.path, mode) == 0 ? 0 : errno }
             guard chmod(draft, mode) == 0, let identity = FileIdentity(of: draft), rename(draft, location.path) == 0
             else { return errno }
             state.published = identity
             return 0
         }
         guard code == 0 else { throw location.refusal(code) }
-        rmdir(folder)
+        if !folder.isEmpty { rmdir(folder) }
+    }
+
+    /// Opens a socket that listens at ``draft``.
+    ///
+    /// - Throws: ``SocketRefusal``
+    package func listen() throws(SocketRefusal) -> OpenDescriptor {
+        let descriptor = UnixAddress.listen(at: draft)
+        guard descriptor >= 0 else { throw location.refusal(errno) }
+        return OpenDescriptor(owning: descriptor)
+    }
+
+    /// Returns a copy of the lock's descriptor, for the process that takes over the claim.
+    ///
+    /// - Returns: `nil` if the claim was released, or if the process has too many open files.
+    package func copyOfLock() -> OpenDescriptor? {
+        state.withLock { $0.lock.flatMap { OpenDescriptor(copyOf: $0) } }
+    }
+
+    /// Leaves the socket and its path to the process that has taken over the claim.
+    package func handOver() {
+        state.withLock { state in
+            guard let lock = state.lock else { return }
+            state.lock = nil
+            // Closing one of two descriptors does not unlock.
+            close(lock)
+        }
     }
 
     /// The identity of the socket that was moved to its path.

@@ -1,6 +1,5 @@
 import Foundation
 import SampleOrigin
-import Synchronization
 import Testing
 
 /// The built gateway on a socket that a service manager keeps. The test is the manager.
@@ -83,90 +82,5 @@ struct SocketActivationTests {
             }
             #expect(ending.status == 0)
         }
-    }
-}
-
-/// Clients that send requests on new connections, one after another, until they are told to stop.
-private final class RestartLoad: Sendable {
-    struct Result {
-        var served = 0
-        var failures: [String] = []
-    }
-
-    private struct State {
-        var result = Result()
-        var isStopping = false
-        var running: Int
-    }
-
-    private let state: Mutex<State>
-
-    var result: Result { state.withLock { $0.result } }
-
-    init(port: Int, clients: Int) {
-        state = Mutex(State(running: clients))
-        for _ in 0..<clients {
-            Thread.detachNewThread { [self] in
-                while !state.withLock({ $0.isStopping }) {
-                    let failure = Self.failure(at: port)
-                    state.withLock { state in
-                        if let failure { state.result.failures.append(failure) } else { state.result.served += 1 }
-                    }
-                }
-                state.withLock { $0.running -= 1 }
-            }
-        }
-    }
-
-    /// Waits until so many requests have ended, well or not.
-    func served(reaches count: Int) async {
-        await poll { $0.result.served + $0.result.failures.count >= count }
-    }
-
-    /// Lets each client finish its request.
-    func stop() async {
-        state.withLock { $0.isStopping = true }
-        await poll { $0.running == 0 }
-    }
-
-    private func poll(_ isReached: (State) -> Bool) async {
-        while !state.withLock({ isReached($0) }) {
-            try? await Task.sleep(for: .milliseconds(1))  // lets time pass
-        }
-    }
-
-    /// One request on a connection of its own.
-    ///
-    /// - Returns: why it failed; `nil` if it was served.
-    private static func failure(at port: Int) -> String? {
-        #if canImport(Darwin)
-            let kind = SOCK_STREAM
-        #else
-            let kind = Int32(SOCK_STREAM.rawValue)
-        #endif
-        let descriptor = socket(AF_INET, kind, 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
-        let code = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 ? 0 : errno
-            }
-        }
-        guard code == 0 else { return "not connected: \(code)" }
-        let request = Array("GET /a HTTP/1.1\r\nHost: gateway.test\r\nConnection: close\r\n\r\n".utf8)
-        guard send(descriptor, request, request.count, 0) == request.count else { return "not sent: \(errno)" }
-        var text = ""
-        var piece = [UInt8](repeating: 0, count: 4096)
-        while true {
-            let count = recv(descriptor, &piece, piece.count, 0)
-            if count == -1, errno == EINTR { continue }
-            guard count >= 0 else { return "not received: \(errno) after '\(text)'" }
-            if count == 0 { break }
-            text += String(decoding: piece[..<count], as: UTF8.self)
-        }
-        return text.hasPrefix("HTTP/1.1 200 ") && text.hasSuffix("\r\n\r\nv1") ? nil : "'\(text)'"
     }
 }

@@ -24,6 +24,13 @@ import Testing
         #expect(actions([.terminate, .terminate], delay: .zero) == [.drain, .exit])
     }
 
+    @Test func handoverWaitsForNoDelayAndIsNoSecondSignal() {
+        #expect(actions([.handover, .terminate]) == [.drain, .exit])
+        #expect(actions([.terminate, .handover, .handover]) == [.delay(.seconds(5)), .endDelay, .ignore])
+        #expect(actions([.interrupt, .handover, .terminate]) == [.drain, .ignore, .exit])
+        #expect(actions([.handover, .reload]) == [.drain, .ignore])
+    }
+
     @Test func gatewayThatEndsReloadsNothing() {
         let signals: [Signal] = [.reload, .terminate, .reload, .terminate, .reload, .interrupt]
         #expect(actions(signals) == [.reload, .delay(.seconds(5)), .ignore, .endDelay, .ignore, .exit])

@@ -57,6 +57,31 @@ import Testing
         }
     }
 
+    @Test func claimThatWasHandedOverLeavesTheSocketToTheOther() async throws {
+        try await withFolder { folder in
+            let location = ControlSocket(path: folder + "/a.sock").location
+            let first = try SocketClaim(location)
+            let listener = try first.listen()
+            try first.publish()
+            var lock = first.copyOfLock()
+            // Not the lock of this path.
+            #expect(throws: SocketRefusal.self) { try SocketClaim(location, takingOver: listener) }
+            first.handOver()
+            first.release()
+            #expect(try files(folder) == ["a.sock", "a.sock.lock"] && first.copyOfLock() == nil)
+            let second = try SocketClaim(location, takingOver: try #require(lock))
+            lock = nil
+            #expect(throws: SocketRefusal.self) { try SocketClaim(location) }
+            try second.publish(mode: 0o600)
+            #expect(try mode(location.path) == 0o600)
+            second.release()
+            #expect(try files(folder).isEmpty)
+            // The path is free again.
+            try SocketClaim(location).release()
+            withExtendedLifetime(listener) {}
+        }
+    }
+
     @Test func socketIsForOwnerAndGroupFromTheStart() async throws {
         try await withFolder { folder in
             let claim = try SocketClaim(ControlSocket(path: folder + "/a.sock"))

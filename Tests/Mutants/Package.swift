@@ -265,7 +265,7 @@ let package = Package(
             dependencies: [
                 "HoldfastControl", "LocalSockets", "LocalFiles", "HoldfastMetrics", "HTTPCacheSemantics", "HTTPCache",
                 "HTTPCacheOperations", "HoldfastTesting", "TestSupport", httpTypes, nioCore, nioPosix, nioEmbedded,
-                logging, yams,
+                logging, serviceLifecycle, yams,
             ]
         ),
         .testTarget(

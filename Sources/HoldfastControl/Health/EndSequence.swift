@@ -2,7 +2,8 @@
 ///
 /// After the first `SIGTERM`, the gateway keeps serving for a delay but reports that it is not
 /// ready, so that load balancers notice before its listeners close. Ctrl-C (`SIGINT`) skips the
-/// delay, because no load balancer is involved.
+/// delay, because no load balancer is involved, and so does a handover: clients wait for the other
+/// process.
 ///
 /// ```swift
 /// var sequence = EndSequence()
@@ -19,6 +20,8 @@ package struct EndSequence: Sendable {
         case interrupt
         /// `SIGTERM`
         case terminate
+        /// Not a signal: another process has taken over the listeners.
+        case handover
     }
 
     /// The gateway's reaction to a signal.
@@ -58,12 +61,13 @@ package struct EndSequence: Sendable {
         case (.terminate, .serving) where delay > .zero:
             state = .delaying
             return .delay(delay)
-        case (.interrupt, .serving), (.terminate, .serving):
+        case (.interrupt, .serving), (.terminate, .serving), (.handover, .serving):
             state = .draining
             return .drain
-        case (.interrupt, .delaying), (.terminate, .delaying):
+        case (.interrupt, .delaying), (.terminate, .delaying), (.handover, .delaying):
             state = .draining
             return .endDelay
+        case (.handover, .draining): return .ignore
         case (.interrupt, .draining), (.terminate, .draining): return .exit
         }
     }

@@ -104,6 +104,26 @@ final class ConnectionRegistry: Sendable {
         for channel in open { try? await channel.closeFuture.get() }
         over.cancel()
     }
+
+    /// Closes the open connections like ``drain(within:on:)``, but admits later ones: the gateway
+    /// may accept connections again. If the task is canceled, this returns early, and the
+    /// connections finish their exchanges without a time limit.
+    func drainOpen(within time: Duration, on loop: any EventLoop) async {
+        let open = channels
+        for channel in open { channel.pipeline.fireUserInboundEventTriggered(DrainEvent()) }
+        let over = loop.scheduleTask(in: time.timeAmount) {
+            for channel in open { channel.close(promise: nil) }
+        }
+        // It has no effect to complete this twice.
+        let end = loop.makePromise(of: Void.self)
+        EventLoopFuture.andAllComplete(open.map(\.closeFuture), on: loop).cascade(to: end)
+        await withTaskCancellationHandler {
+            try? await end.futureResult.get()
+        } onCancel: {
+            end.succeed()
+        }
+        over.cancel()
+    }
 }
 
 extension ConnectionRegistry.State {

@@ -146,7 +146,7 @@ extension GatewayListener {
     }
 
     /// The address, if it is known before listening.
-    private var place: ListenAddress {
+    var place: ListenAddress {
         switch self {
         case .address(let address, _, _, _): address
         case .unix(let path, _, _, _, _): ListenAddress(path: path)

@@ -2,7 +2,8 @@ import LibC
 import Logging
 import NIOCore
 
-/// Pauses a listener when the kernel has no resources for another connection.
+/// Pauses a listener when the kernel has no resources for another connection, and while another
+/// process takes over the listener.
 ///
 /// The connection that could not be accepted stays in the kernel's queue, so the listener remains
 /// readable. Without a pause, its loop would only retry. Turning off `autoRead` is the only way to
@@ -16,8 +17,16 @@ final class AcceptPause: ChannelInboundHandler {
     /// The minimum time between two warnings of one listener.
     private static let silence = TimeAmount.minutes(1)
 
+    /// Stops a listener or starts it again, as a user event. The connections that wait stay in the
+    /// kernel's queue.
+    struct Change: Sendable {
+        let isAccepting: Bool
+    }
+
     private let logger: Logger
     private var nextWarning = NIODeadline.uptimeNanoseconds(0)
+    /// Whether a ``Change`` has stopped the listener. Then no pause may end that.
+    private var isStopped = false
 
     init(logger: Logger) {
         self.logger = logger
@@ -33,10 +42,17 @@ final class AcceptPause: ChannelInboundHandler {
         context.fireErrorCaught(error)
     }
 
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard let change = event as? Change else { return context.fireUserInboundEventTriggered(event) }
+        isStopped = !change.isAccepting
+        try? context.channel.syncOptions?.setOption(.autoRead, value: change.isAccepting)
+    }
+
     private func pauseReading(_ channel: any Channel) {
         // This fails only for a closed channel, which no longer reads anyway.
         try? channel.syncOptions?.setOption(.autoRead, value: false)
-        channel.eventLoop.assumeIsolated().scheduleTask(in: Self.pause) {
+        channel.eventLoop.assumeIsolated().scheduleTask(in: Self.pause) { [self] in
+            guard !isStopped else { return }
             try? channel.syncOptions?.setOption(.autoRead, value: true)
         }
     }

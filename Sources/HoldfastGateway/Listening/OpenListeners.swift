@@ -32,6 +32,34 @@ struct OpenListeners: Sendable {
     var bells: [any Channel] = []
     /// The claims on the paths of Unix sockets.
     var claims: [SocketClaim] = []
+    /// The parts of each listener, in the same order as ``addresses``.
+    var listeners: [Listener] = []
+
+    struct Listener: Sendable {
+        /// The address as the configuration names it.
+        let configured: ListenAddress
+        let channels: [any Channel]
+        /// The claim on the path of a Unix socket.
+        let claim: SocketClaim?
+    }
+
+    /// Records that everything opened since `earlier` belongs to one listener.
+    mutating func addListener(_ configured: ListenAddress, since earlier: OpenListeners) {
+        let opened = channels.dropFirst(earlier.channels.count) + shared.dropFirst(earlier.shared.count)
+        let claim = claims.count > earlier.claims.count ? claims.last : nil
+        listeners.append(Listener(configured: configured, channels: Array(opened), claim: claim))
+    }
+
+    /// Stops accepting connections, or starts again. When this returns, all accepted connections
+    /// have been admitted.
+    func setAccepting(_ isAccepting: Bool) async {
+        for channel in channels + shared {
+            channel.pipeline.fireUserInboundEventTriggered(AcceptPause.Change(isAccepting: isAccepting))
+        }
+        // An event loop runs tasks in order, so this waits for the events.
+        for channel in channels + shared { try? await channel.eventLoop.submit {}.get() }
+        await untilHandedOut()
+    }
 
     /// Stops accepting connections. When this returns, all accepted connections have been admitted.
     ///
@@ -48,6 +76,10 @@ struct OpenListeners: Sendable {
     private func finishHandingOut() async {
         guard !shared.isEmpty else { return }
         for channel in shared { try? await channel.setOption(.autoRead, value: false).get() }
+        await untilHandedOut()
+    }
+
+    private func untilHandedOut() async {
         // An event loop runs tasks in order, so an empty task waits for all earlier ones. First,
         // each loop registers the connections handed to it. Then each listener's loop runs the
         // resulting callbacks.

@@ -9,6 +9,7 @@ import LibC
 /// - `node`, the store's name among the nodes of a fleet, if it shares purges
 /// - `mode`, `staleness` and `switches`, an operator's temporary settings, until they end
 /// - `control.sock`, the socket of a running gateway with a control plane, or a link to it
+/// - `handover.sock` and its lock, where a running gateway waits for the process that replaces it
 ///
 /// A database in use is never renamed or removed. The other files are replaced atomically.
 package struct StoreFolder: Sendable {
@@ -121,7 +122,8 @@ package struct StoreFolder: Sendable {
     }
 
     private static func isOurs(_ name: String) -> Bool {
-        let others = ["lock", "sequence", "node", "node.new", "CURRENT", "CURRENT.new", "control.sock"]
+        let sockets = ["control.sock", "handover.sock", "handover.sock.lock"]
+        let others = ["lock", "sequence", "node", "node.new", "CURRENT", "CURRENT.new"] + sockets
         if others.contains(name) { return true }
         if temporarySettings.contains(where: { name == $0 || name == $0 + ".new" }) { return true }
         for ending in ["", "-wal", "-shm", "-journal"] where name.hasSuffix(ending) {

@@ -2,7 +2,6 @@ import ArgumentParser
 import CommandLineSupport
 import Foundation
 import Holdfast
-import HoldfastFleet
 import HoldfastGateway
 
 /// `holdfast check --config FILE`
@@ -99,15 +98,7 @@ struct Check: AsyncParsableCommand {
         // A configuration without routes is for the library.
         let gateway = configuration.routeCount == 0 ? nil : try GatewayConfiguration(configuration)
         let routes = gateway?.routes.routes ?? []
-        var warnings = try gateway.map { try examineCertificates($0, configuration) } ?? []
-        warnings += try examineOrigins(configuration)
-        warnings += configuration.checkWarnings
-        try FleetMember.check(configuration, environment: ProcessInfo.processInfo.environment)
-        if let gateway {
-            let start = StartCheck(configuration, gateway)
-            guard start.errors.isEmpty else { throw ConfigurationError(start.errors) }
-            warnings += start.warnings
-        }
+        let warnings = try ConfigurationCheck.warnings(of: configuration, gateway)
         var offline = OfflineResponses(routes, configuration.rules)
         if let store {
             do {
@@ -138,55 +129,6 @@ struct Check: AsyncParsableCommand {
         )
         if warnings > 0 { parts.append(counted(warnings, "warning")) }
         return "'\(file)' is valid: \(parts.joined(separator: ", "))."
-    }
-
-    /// - Returns: the findings that do not prevent clients from connecting.
-    /// - Throws: `ConfigurationError` with the findings that do.
-    private func examineCertificates(
-        _ gateway: GatewayConfiguration,
-        _ configuration: Configuration
-    ) throws -> [ConfigurationError.Finding] {
-        let now = SystemWallClock().now()
-        var found = CertificateFinding.findings(of: gateway.listeners, routes: gateway.routes.routes, at: now)
-            .map { (setting: "listen", $0) }
-        if let listen = configuration.metrics.listen, let tls = configuration.metricsTLS {
-            let listener = GatewayListener.address(try ListenAddress(listen), tls: tls)
-            found += CertificateFinding.findings(of: [listener], routes: [], at: now).map { ("metrics.tls", $0) }
-        }
-        func findings(_ areErrors: Bool) -> [ConfigurationError.Finding] {
-            found.filter { $0.1.isError == areErrors }.map { configuration.finding($0.setting, "\($0.1)") }
-        }
-        let errors = findings(true)
-        guard errors.isEmpty else { throw ConfigurationError(errors) }
-        return findings(false)
-    }
-
-    /// - Returns: the findings that do not prevent requests to an origin: expiration dates and
-    ///   disabled protection.
-    /// - Throws: `ConfigurationError` with the findings that do.
-    private func examineOrigins(_ configuration: Configuration) throws -> [ConfigurationError.Finding] {
-        var (errors, warnings): ([ConfigurationError.Finding], [ConfigurationError.Finding]) = ([], [])
-        for origin in configuration.resolvedOrigins {
-            func finding(_ message: String) -> ConfigurationError.Finding {
-                .init(
-                    file: origin.file ?? configuration.file,
-                    line: origin.line,
-                    subject: "origin '\(origin.url)'",
-                    setting: nil,
-                    message: message
-                )
-            }
-            for found in CertificateFinding.findings(of: [origin], at: SystemWallClock().now()) {
-                if found.isError {
-                    errors.append(finding(found.message))
-                } else {
-                    warnings.append(finding(found.message))
-                }
-            }
-            warnings += (origin.warnings + configuration.mirrorNotes(about: origin)).map(finding)
-        }
-        guard errors.isEmpty else { throw ConfigurationError(errors) }
-        return warnings
     }
 
     private func count(_ folder: String, _ offline: inout OfflineResponses) async throws {

@@ -8,8 +8,12 @@ import UnixSignals
 
 extension GatewayProcess {
     /// Handles signals until the task is canceled.
-    func obey(_ signals: UnixSignalsSequence, ending services: ServiceGroup) async {
-        let ending = EndOfProcess()
+    func obey(
+        _ signals: UnixSignalsSequence,
+        _ ending: EndOfProcess,
+        _ services: ServiceGroup,
+        _ handover: HandoverServer?
+    ) async {
         await withTaskGroup(of: Void.self) { delays in
             defer { delays.cancelAll() }
             for await signal in signals {
@@ -32,13 +36,14 @@ extension GatewayProcess {
                     delays.addTask {
                         try? await Task.sleep(for: time)
                         guard !Task.isCancelled, ending.sequence.withLock({ $0.finishDelay() }) else { return }
-                        await drain(services)
+                        await drain(services, handover)
                     }
                 case .drain:
                     beginEnd()
                     logger.notice("Stopping; a second signal stops immediately", metadata: ["signal": "\(signal)"])
+                    handover?.gatewayEnds()
                     await services.triggerGracefulShutdown()
-                case .endDelay: await drain(services)
+                case .endDelay: await drain(services, handover)
                 case .exit:
                     // The store survives the end of the process. In-flight exchanges are aborted,
                     // as a second signal requests.
@@ -56,21 +61,22 @@ extension GatewayProcess {
     }
 
     /// Reports everywhere that the gateway is shutting down.
-    private func beginEnd() {
+    func beginEnd() {
         health.enter(.ending)
         control?.enter(.ending)
         supervision.beginEnd()
     }
 
     /// Ends the delay and starts the graceful shutdown.
-    private func drain(_ services: ServiceGroup) async {
+    private func drain(_ services: ServiceGroup, _ handover: HandoverServer?) async {
         logger.notice("Delay ended, accepting no more connections; another signal stops immediately")
+        handover?.gatewayEnds()
         await services.triggerGracefulShutdown()
     }
 }
 
-/// The state of the shutdown sequence, shared by the signals and the delay.
-private final class EndOfProcess: Sendable {
+/// The state of the shutdown sequence, shared by the signals, the delay and a handover.
+final class EndOfProcess: Sendable {
     let sequence = Mutex(EndSequence())
 }
 

@@ -26,6 +26,8 @@ struct GatewayProcess: Sendable {
     let accessLog: AccessLog
     /// The fleet membership; `nil` if nothing is shared with other nodes.
     let member: FleetMember?
+    /// The addresses of the control plane's ports.
+    let freedAddresses: [String]
     let logger: Logger
     let events: EventLog
 
@@ -33,24 +35,28 @@ struct GatewayProcess: Sendable {
     func run(_ store: CacheManager, _ signals: UnixSignalsSequence) async throws {
         // The group stops its parts from last to first: the server finishes its responses, then
         // fetches end, then the store closes. Each part limits the duration of its own shutdown.
-        // Operators keep control until the engine has ended.
-        let services = ServiceGroup(
-            services: [
-                Ending { await accessLog.close() },
-                Ending {
-                    await member?.end()
-                    try await store.close()
-                },
-            ]
-                + (control.map { [$0] } ?? []) + [
-                    Ending { await endExchanges() },
-                    server,
-                ],
-            logger: logger
+        // Operators keep control until the engine has ended. A process that takes over learns last
+        // that the store is closed.
+        let (handovers, continuation) = AsyncStream.makeStream(of: Void.self)
+        let handover = makeHandover(store, continuation)
+        var parts: [any Service] = []
+        if let handover { parts.append(handover) }
+        parts.append(Ending { await accessLog.close() })
+        parts.append(
+            Ending {
+                await member?.end()
+                try await store.close()
+            }
         )
+        if let control { parts.append(control) }
+        parts.append(Ending { await endExchanges() })
+        parts.append(server)
+        let services = ServiceGroup(services: parts, logger: logger)
+        let ending = EndOfProcess()
         supervision.manager.notify(.ready)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
-            tasks.addTask { await obey(signals, ending: services) }
+            tasks.addTask { await obey(signals, ending, services, handover) }
+            tasks.addTask { for await _ in handovers { await endAfterHandover(ending, services) } }
             tasks.addTask { await supervision.run() }
             tasks.addTask { await CertificateWatch(server, transport).run() }
             for watch in tokens { tasks.addTask { await watch.run() } }

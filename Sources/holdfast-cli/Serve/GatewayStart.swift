@@ -14,6 +14,8 @@ struct GatewayStart: Sendable {
     let settings: ServeSettings
     let named: NamedSettings
     let listeners: [GatewayListener]
+    /// The sockets of listeners that exist already.
+    let prepared: PreparedListeners
     let group: any EventLoopGroup
     let logger: Logger
     let levels: LogLevels
@@ -156,6 +158,7 @@ struct GatewayStart: Sendable {
             supervision: Supervision(operations, loops: loops, logger),
             accessLog: accessLog,
             member: member,
+            freedAddresses: settings.controlAddresses.map(\.description),
             logger: logger,
             events: events
         )
@@ -210,7 +213,7 @@ struct GatewayStart: Sendable {
         // Set the phase first: clients may already be waiting on a socket from the service manager
         // and are served immediately.
         process.health.enter(.serving)
-        let addresses = try await process.server.startListening()
+        let addresses = try await process.server.startListening(on: prepared.take())
         let places = Array(zip(addresses, listeners))
         // 'holdfast try' connects to this address, and does not support TLS.
         let plain = places.filter { $0.1.tls == nil }.map(\.0)

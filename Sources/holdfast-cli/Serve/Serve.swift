@@ -41,6 +41,10 @@ struct Serve: AsyncParsableCommand {
 
             'control.listen' in the file adds a port for clients with a token ('control.tokens').
 
+            '--takeover' replaces the gateway that runs on the same store, and refuses no client: the new process checks everything that it needs, takes the listening sockets, waits until the old \
+            process has finished its requests and released the store, and then accepts connections. If the new process cannot start, it exits with status 1, and the old one continues to serve. \
+            Both processes must have the same user. If no gateway is running, the option has no effect.
+
             A configuration file has the same settings and more: routes to several origins, rules, limits, timeouts. The command line takes precedence over the environment, and the \
             environment over the file; '--origin' replaces all routes of the file. SIGHUP reloads the file without closing connections: rules, routes, limits, mode and fields \
             apply from the next request. An invalid file is rejected as a whole, and its errors are logged. Listeners, threads and the store need a \
@@ -62,6 +66,7 @@ struct Serve: AsyncParsableCommand {
               holdfast serve --origin https://api.example.com
               holdfast serve --origin http://localhost:3000/api --listen 127.0.0.1:0 --store api.store --mode preferStored
               holdfast serve --config holdfast.yaml
+              holdfast serve --config holdfast.yaml --takeover
             """
     )
 
@@ -136,6 +141,9 @@ struct Serve: AsyncParsableCommand {
     )
     var noControl = false
 
+    @Flag(help: "Replace the gateway that runs on the same store, without refusing a client.")
+    var takeover = false
+
     @Option(
         help: ArgumentHelp(
             "For development of the status page: read its files from this folder instead of the binary.",
@@ -203,7 +211,7 @@ struct Serve: AsyncParsableCommand {
         let events = EventLog()
         let outcome: Result<Void, any Error>
         do {
-            outcome = .success(try await Self.serve(settings, named, inherited, signals, events))
+            outcome = .success(try await serve(settings, named, inherited, signals, events))
         } catch {
             outcome = .failure(error)
         }
@@ -212,7 +220,7 @@ struct Serve: AsyncParsableCommand {
         try outcome.get()
     }
 
-    private static func serve(
+    private func serve(
         _ settings: ServeSettings,
         _ named: NamedSettings,
         _ inherited: [InheritedSocket],
@@ -223,7 +231,7 @@ struct Serve: AsyncParsableCommand {
         let levels = LogLevels(named.logLevel ?? .notice)
         let logger = Logger.events(levels, named.logFormat ?? .text, to: events)
         let configured = settings.gateway.listeners
-        let listeners = inherited.isEmpty ? configured : try listeners(inherited, for: configured)
+        let listeners = inherited.isEmpty ? configured : try Self.listeners(inherited, for: configured)
         if !inherited.isEmpty {
             logger.notice(
                 "Sockets of the service manager replace 'listen'",
@@ -236,11 +244,14 @@ struct Serve: AsyncParsableCommand {
             listeners: listeners.count,
             logger
         )
+        let takeover = Takeover(settings: settings, listeners: listeners, logger: logger)
+        let prepared = PreparedListeners(try self.takeover ? takeover.take() : [])
         let group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
         let start = GatewayStart(
             settings: settings,
             named: named,
             listeners: listeners,
+            prepared: prepared,
             group: group,
             logger: logger,
             levels: levels,

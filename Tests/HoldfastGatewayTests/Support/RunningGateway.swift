@@ -5,6 +5,7 @@ import HoldfastConfiguration
 import HoldfastGateway
 import HoldfastTesting
 import HoldfastTracing
+import LocalSockets
 import Logging
 import NIOCore
 import NIOPosix
@@ -28,7 +29,9 @@ struct RunningGateway: Sendable {
 
     /// Runs a gateway for the duration of the body.
     ///
-    /// - Parameter group: the event loops of the gateway.
+    /// - Parameters:
+    ///   - group: the event loops of the gateway.
+    ///   - passed: the sockets of another gateway.
     static func with<Value>(
         origin: String,
         group: MultiThreadedEventLoopGroup = .singleton,
@@ -42,6 +45,7 @@ struct RunningGateway: Sendable {
         health: @escaping @Sendable (HealthCheck) async -> HealthStatus = { _ in .ok },
         accessLog: AccessLog? = nil,
         tracer: RequestTracer? = nil,
+        passed: [PassedListener] = [],
         configure: (inout GatewayConfiguration) -> Void = { _ in },
         configureTransport: (inout OriginTransport.Configuration) -> Void = { _ in },
         _ body: (RunningGateway) async throws -> Value
@@ -83,7 +87,13 @@ struct RunningGateway: Sendable {
             accessLog: accessLog,
             tracer: tracer
         )
-        let address = try await server.start()
+        let address: ListenAddress
+        if passed.isEmpty {
+            address = try await server.start()
+        } else {
+            let prepared = try PreparedListener.prepare(configuration.listeners, from: passed)
+            address = try await server.startListening(on: prepared).first ?? ListenAddress(host: "", port: 0)
+        }
         let gateway = RunningGateway(
             server: server,
             engine: engine,
