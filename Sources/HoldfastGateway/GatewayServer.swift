@@ -169,6 +169,13 @@ public final class GatewayServer: Service {
         return open.addresses
     }
 
+    /// Makes each response the last one on its HTTP/1 connection, because ``stop()`` follows soon.
+    /// Connections are still accepted.
+    ///
+    /// Otherwise, ``stop()`` would close idle connections just when their clients send requests.
+    /// HTTP/2 connections need no announcement: a GOAWAY says which requests are served.
+    package func beginEnding() { connections.beginEnding() }
+
     /// Stops accepting connections, gives exchanges in progress the configured time to finish, and
     /// returns when all connections are closed. A connection that was already accepted also gets
     /// its first request served if the request arrives in time:

@@ -25,11 +25,15 @@ struct DrainDelayTests {
         }
     }
 
-    @Test("Balancers see that it ends, and every client is served as before") func servesDuringTheDelay() async throws {
+    @Test("Balancers see that it ends, and every client is served") func servesDuringTheDelay() async throws {
         // The end of the body sends the second signal. Without it the test would last ten minutes.
         try await withGateway("drain: {delay: 10 m}") { gateway, _ in
             #expect(try await gateway.curl("/readyz").status == 200)
             let open = try (0..<30).map { _ in try gateway.server.connect() }
+            for connection in open {
+                connection.get("/news/hot")
+                #expect(!(await connection.read(until: "v1")).contains("Connection: close"))
+            }
             gateway.server.signal(SIGTERM)
             #expect(await gateway.server.log.line(containing: "Stopping").contains(Self.delayed))
             let ready = try await gateway.curl("/readyz")
@@ -38,13 +42,12 @@ struct DrainDelayTests {
             #expect(try await gateway.curl("/livez").status == 200)
             #expect(try await gateway.curl("/v1/status").json["phase"] as? String == "ending")
             for number in 0..<30 {
-                // New connections are accepted, and old ones are kept.
+                // New connections are accepted. On old ones, the next response is the last, whether
+                // it comes from a hot table or not, so no request meets the end of its connection.
                 #expect(try await gateway.get("/news/new-\(number)").hasPrefix("HTTP/1.1 200 "))
-                for _ in 0..<2 {
-                    open[number].get("/news/\(number)")
-                    let response = await open[number].read(until: "v1")
-                    #expect(response.hasPrefix("HTTP/1.1 200 ") && !response.contains("Connection: close"))
-                }
+                open[number].get(number.isMultiple(of: 2) ? "/news/hot" : "/news/\(number)")
+                let response = await open[number].read(until: "v1")
+                #expect(response.hasPrefix("HTTP/1.1 200 ") && response.contains("\r\nConnection: close\r\n"))
             }
             // It does not reload any more, and this is no second signal.
             gateway.server.signal(SIGHUP)

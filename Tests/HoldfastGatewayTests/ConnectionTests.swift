@@ -519,4 +519,26 @@ struct ConnectionTests {
             }
         }
     }
+
+    /// Otherwise, a request could meet the end of its connection when the server stops.
+    @Test(arguments: ["/hot", "/new"])
+    func responseIsTheLastOnItsConnectionWhenTheGatewayEnds(path: String) async throws {
+        try await RawOrigin.with([.ok("a", fields: Self.cacheable), .ok("a")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                try await RawClient.with(port: gateway.port) { client in
+                    for _ in 0..<3 {
+                        try await client.send("GET /hot HTTP/1.1\r\nHost: g\r\n\r\n")
+                        let kept = try await client.response()
+                        #expect(kept.text == "a" && kept["Connection"] == nil)
+                    }
+                    gateway.server.beginEnding()
+                    try await client.send("GET \(path) HTTP/1.1\r\nHost: g\r\n\r\n")
+                    let last = try await client.response()
+                    #expect(last.text == "a")
+                    try #require(last["Connection"] == "close")
+                    #expect(await client.read() == nil)
+                }
+            }
+        }
+    }
 }

@@ -71,6 +71,14 @@ final class ConnectionRegistry: Sendable {
 
     func endLingering() { lingering.subtract(1, ordering: .relaxed) }
 
+    private let ending = Atomic(false)
+
+    /// Whether each response is the last one on its HTTP/1 connection, because the gateway shuts
+    /// down soon.
+    var isEnding: Bool { ending.load(ordering: .relaxed) }
+
+    func beginEnding() { ending.store(true, ordering: .relaxed) }
+
     /// Marks the gateway as shutting down, and makes ``untilDraining()`` return.
     func beginDraining() {
         let waiting = state.withLock { state in

@@ -128,7 +128,8 @@ final class RequestSequence {
         isProceeding = true
         while mustProceed, !output.isHeldBack {
             mustProceed = false
-            guard let head = machine.wholeHead else {
+            // A hot response has no 'Connection: close'.
+            guard !isEnding, let head = machine.wholeHead else {
                 beginRequest(session.admit(nil, at: reads.now))
                 continue
             }
@@ -203,7 +204,9 @@ final class RequestSequence {
     var nextOrdinal: ExchangeRecord.Ordinal { ExchangeRecord.Ordinal(connection: number, request: requestCount + 1) }
 
     /// Whether the connection stays open after the current response.
-    var isKeptAlive: Bool { machine.isKeptAlive }
+    var isKeptAlive: Bool { machine.isKeptAlive && !isEnding }
+
+    private var isEnding: Bool { service.admission.connections.isEnding }
 
     /// Decides how the exchange gets the next piece of its content.
     func wantContent() -> ConnectionMachine.ContentAction { machine.wantContent() }

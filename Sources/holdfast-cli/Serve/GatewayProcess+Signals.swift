@@ -62,6 +62,7 @@ extension GatewayProcess {
 
     /// Reports everywhere that the gateway is shutting down.
     func beginEnd() {
+        server.beginEnding()
         health.enter(.ending)
         control?.enter(.ending)
         supervision.beginEnd()
