@@ -10,7 +10,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-packages test-deb test-container image test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-schema test-switches h2-cases simulate crash backup soak fleet pairs restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-fleet benchmark-store docs api lint format clean
+.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-packages test-deb test-container image test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-schema test-switches h2-cases simulate crash backup soak fleet cluster pairs restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-fleet benchmark-store docs api lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -103,6 +103,9 @@ soak: ## Load the built gateway with faults for SECONDS (600); an oracle checks 
 
 fleet: ## Check gateways that share purges, under faults, for SECONDS (600)
 	@scripts/fleet $(or $(SECONDS),600) $(or $(SEED),1)
+
+cluster: ## Deploy a fleet as docs/kubernetes.md says, in network namespaces, and update it under load; needs root
+	@scripts/cluster
 
 pairs: ## Look for leaks that need two settings, for SECONDS (600)
 	@scripts/pairs $(or $(SECONDS),600) $(or $(SEED),1)

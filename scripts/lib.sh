@@ -162,3 +162,14 @@ install_packages() {
     $privileged env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@" ||
         fail "'apt-get install $*' failed; see above."
 }
+
+# kubernetes_python: sets $python to a Python in SCRATCH/kubernetes that has PyYAML and
+# kubernetes-validate. Installs them with pip if they are missing.
+kubernetes_python() {
+    local environment=$scratch/kubernetes
+    python=$environment/bin/python
+    if "$python" -c 'import kubernetes_validate, yaml' 2>/dev/null; then return 0; fi
+    python3 -m venv "$environment" || fail "Python has no venv module (Debian: 'apt-get install python3-venv')."
+    "$python" -m pip install --quiet --disable-pip-version-check kubernetes-validate ||
+        fail "'pip install kubernetes-validate' failed; see above."
+}
