@@ -126,14 +126,7 @@ struct GatewayStart: Sendable {
             accessLog: accessLog
         )
         let configuration = ReloadableConfiguration(settings, named, parts, logger: logger)
-        if let member {
-            configuration.files.add(
-                .init(
-                    reread: { member.rereadPassword() },
-                    problems: { member.passwordProblem.map { [$0] } ?? [] }
-                )
-            )
-        }
+        if let member { configuration.files.add(Self.password(of: member)) }
         let operations = EngineOperations(
             engine: engine,
             store: store,
@@ -162,6 +155,11 @@ struct GatewayStart: Sendable {
             logger: logger,
             events: events
         )
+    }
+
+    /// The file of the password for the fleet's server, which is read again with the others.
+    private static func password(of member: FleetMember) -> RereadFiles.Source {
+        .init(reread: { member.rereadPassword() }, problems: { member.passwordProblem.map { [$0] } ?? [] })
     }
 
     private func makeEngine(
