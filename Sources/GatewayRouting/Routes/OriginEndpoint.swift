@@ -4,15 +4,15 @@
 /// per request.
 @usableFromInline
 package struct OriginEndpoint: Hashable, Sendable, CustomStringConvertible {
-    package var isSecure: Bool
+    @usableFromInline package var isSecure: Bool
     /// The host; an IPv6 address is in brackets.
-    package var host: String
-    package var port: UInt16
+    @usableFromInline package var host: String
+    @usableFromInline package var port: UInt16
     /// The address to connect to; `nil` resolves the host's name.
-    package var address: Address?
+    @usableFromInline package var address: Address?
     /// The revision of the endpoint's TLS files. Endpoints with different revisions share no
     /// connections.
-    package var revision: UInt32 = 0
+    @usableFromInline package var revision: UInt32 = 0
 
     package init(isSecure: Bool, host: String, port: UInt16) {
         (self.isSecure, self.host, self.port) = (isSecure, host, port)
@@ -48,10 +48,10 @@ package struct OriginEndpoint: Hashable, Sendable, CustomStringConvertible {
             self.init(host: String(text[..<colon]), port: port)
         }
 
-        package var description: String { "\(host):\(port)" }
+        @usableFromInline package var description: String { "\(host):\(port)" }
     }
 
-    package var description: String {
+    @usableFromInline package var description: String {
         "\(isSecure ? "https" : "http")://\(host):\(port)" + (address.map { " at \($0)" } ?? "")
     }
 

@@ -4,6 +4,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 import HTTPWire
+import HoldfastConfiguration
 import HoldfastTracing
 import NIOCore
 import Synchronization

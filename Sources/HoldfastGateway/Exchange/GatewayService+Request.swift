@@ -95,7 +95,8 @@ extension GatewayService {
     ///
     /// - Throws: ``Rejection``
     func choice(for head: GatewayRequest, _ routes: GatewayRoutes) throws -> GatewayRoutes.Choice {
-        try Self.choice(for: head, routes, rulesHavePaths: engine.rulesHavePaths)
+        let fixedRoutes = inForce.configuration.fixedRoutes
+        return try Self.choice(for: head, routes, fixedRoutes, rulesHavePaths: engine.rulesHavePaths)
     }
 
     /// Returns a request's route, and its path at the origin.
@@ -104,6 +105,7 @@ extension GatewayService {
     static func choice(
         for head: GatewayRequest,
         _ routes: GatewayRoutes,
+        _ fixedRoutes: FixedRoutes,
         rulesHavePaths: Bool
     ) throws(Rejection) -> GatewayRoutes.Choice {
         guard !routes.refuseDotSegments(of: head.target, rulesHavePaths: rulesHavePaths) else {
@@ -111,7 +113,7 @@ extension GatewayService {
         }
         guard let choice = routes.choose(host: head.authority, target: head.target) else {
             let host = head.authority
-            guard host == nil || routes.knows(host: host) || inForce.configuration.fixedRoutes.knows(host: host) else {
+            guard host == nil || routes.knows(host: host) || fixedRoutes.knows(host: host) else {
                 throw Rejection(problem: .unknownHost)
             }
             throw Rejection(problem: .noRoute(head.authority))

@@ -25,8 +25,14 @@ enum RequestDestination {
             self = .fixed(choice.route)
         } else {
             do {
-                let routes = configuration.routes
-                self = .route(try GatewayService.choice(for: request, routes, rulesHavePaths: rulesHavePaths))
+                self = .route(
+                    try GatewayService.choice(
+                        for: request,
+                        configuration.routes,
+                        configuration.fixedRoutes,
+                        rulesHavePaths: rulesHavePaths
+                    )
+                )
             } catch {
                 self = .rejected(error.problem)
             }

@@ -1,4 +1,5 @@
 import CommandLineSupport
+import GatewayRouting
 import HTTPCacheOperations
 import Holdfast
 import HoldfastControl
