@@ -10,7 +10,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-packages test-deb test-container image test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-schema test-switches h2-cases simulate crash backup soak fleet cluster pairs restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-fleet benchmark-store docs api lint format clean
+.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-packages test-deb test-container image test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-schema test-switches h2-cases simulate crash backup soak fleet cluster pairs restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-fleet benchmark-store traces docs api lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -133,6 +133,9 @@ benchmark-layer: ## Compare the request layer with plain AsyncHTTPClient
 
 benchmark-fleet: ## Measure gateways that share purges, and check the limits
 	@Benchmarks/fleet.sh
+
+traces: ## Compare the eviction policy with LRU, S3-FIFO, W-TinyLFU, GDSF and SIEVE on traces
+	@scripts/traces
 
 benchmark-store: ## Compare the store with C, diskcache and requests-cache
 	@scripts/benchmark-store

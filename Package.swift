@@ -110,6 +110,8 @@ let package = Package(
         .target(name: "LibC"),
         // Files that are read whole, and who may have access to secrets.
         .target(name: "LocalFiles", dependencies: ["LibC"]),
+        // Which entries of a cache to evict.
+        .target(name: "CacheEviction"),
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields]),
         .target(
             name: "HTTPCache",
@@ -338,6 +340,7 @@ let package = Package(
         .executableTarget(name: "soak", dependencies: ["HTTP2Client"], path: "Tests/Soak"),
 
         // The tests, in the order of their modules.
+        .testTarget(name: "CacheEvictionTests", dependencies: ["CacheEviction", "HoldfastTesting"]),
         .testTarget(name: "HTTPCacheSemanticsTests", dependencies: ["HTTPCacheSemantics", httpTypes]),
         .testTarget(
             name: "HTTPCacheTests",

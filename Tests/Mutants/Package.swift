@@ -91,7 +91,8 @@ let requestLayer: [Target] = [
 
 /// The targets that both packages have.
 let shared: Set<String> = [
-    "CSQLite", "CZlib", "HoldfastMigrations", "StoreFiles", "StoreMemory", "OfflineStore", "HTTPCacheSemantics",
+    "CSQLite", "CZlib", "HoldfastMigrations", "StoreFiles", "CacheEviction", "StoreMemory", "OfflineStore",
+    "HTTPCacheSemantics",
     "HTTPCache", "HTTPCacheOperations",
     "HoldfastConfiguration", "TestSupport",
 ]
@@ -144,6 +145,8 @@ let package = Package(
             path: "Tests/FaultWorkload"
         ),
         .target(name: "LibC"),
+        .target(name: "CacheEviction"),
+        .testTarget(name: "CacheEvictionTests", dependencies: ["CacheEviction", "HoldfastTesting"]),
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields]),
         .target(
             name: "HTTPCache",
