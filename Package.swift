@@ -139,7 +139,10 @@ let package = Package(
         // The files of a store: its folder, locks and encodings, without SQLite.
         .target(name: "StoreFiles", dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", httpTypes]),
         // A store's state outside its files.
-        .target(name: "StoreMemory", dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore]),
+        .target(
+            name: "StoreMemory",
+            dependencies: ["CacheEviction", "HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore]
+        ),
         .target(
             name: "OfflineStore",
             dependencies: [

@@ -58,6 +58,7 @@ let package = Package(
             resources: [.embedInCode("sql")],
             swiftSettings: settings
         ),
+        .target(name: "CacheEviction", swiftSettings: settings),
         .target(
             name: "StoreFiles",
             dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", httpTypes],
@@ -65,7 +66,7 @@ let package = Package(
         ),
         .target(
             name: "StoreMemory",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore],
+            dependencies: ["CacheEviction", "HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore],
             swiftSettings: settings
         ),
         .target(
