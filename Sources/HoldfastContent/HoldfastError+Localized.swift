@@ -83,6 +83,14 @@ extension HoldfastError.Code {
             "The server's redirects cannot be followed.",
             "Look at the error's 'message', which names them, and correct the URL."
         ),
+        .paginationFailed: Words(
+            "The next page cannot be requested.",
+            "Look at the error's 'message', which says why. Pages that arrived before stay stored."
+        ),
+        .notRepeatable: Words(
+            "The endpoint changes data at the server, so its request is not repeated.",
+            "Use 'fetch' for mutations. If the endpoint changes nothing, set its 'isMutation' to false."
+        ),
         .timeout: Words("The call exceeded its time limit.", "Try again, or raise 'timeout'."),
         .envelope: Words("The content reports that the request failed.", "Look at the error's 'envelope'."),
         .graphQL: Words("The response has GraphQL errors.", "Look at the error's 'graphQLErrors'."),

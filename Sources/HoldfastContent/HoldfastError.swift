@@ -41,6 +41,12 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
         /// `Location`, leads from `https` to `http`, or requires sending content that can be read
         /// only once. See `RedirectPolicy`.
         public static let redirectFailed = Code(description: "redirectFailed")
+        /// The next page could not be requested: there are more pages than the limit, the pages are
+        /// a loop, or the link is invalid or leads to another origin. See `CachingClient.pages`.
+        public static let paginationFailed = Code(description: "paginationFailed")
+        /// The endpoint is a mutation, which must not be sent again, but the caller repeats its
+        /// request: it is a query, or it follows links to further pages.
+        public static let notRepeatable = Code(description: "notRepeatable")
         /// The origin requires credentials that the request did not have, or rejected them (401,
         /// 407), or no credentials could be obtained.
         public static let authenticationFailed = Code(description: "authenticationFailed")

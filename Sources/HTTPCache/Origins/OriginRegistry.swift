@@ -49,6 +49,9 @@ package final class OriginRegistry: Sendable {
 
     private let state: Mutex<State>
     private let labels: OriginLabels
+    /// The origins that became unreachable or responded again. A watcher asks ``isOpen(_:)`` for
+    /// the current state, because two changes of one origin may be reported in any order.
+    package let changes = ChangeFeed<Origin>()
 
     /// - Parameter labels: the origins' names in metrics.
     init(options: EngineOptions, labels: OriginLabels = OriginLabels()) {
@@ -192,6 +195,7 @@ package final class OriginRegistry: Sendable {
             return (wasOpen, probing)
         }
         probing?.cancel()
+        if wasOpen { changes.publish(origin) }
         return wasOpen
     }
 
@@ -209,7 +213,7 @@ package final class OriginRegistry: Sendable {
         at now: Timestamp,
         startProbing: () -> Task<Void, Never>
     ) -> Bool {
-        state.withLock { state in
+        let isOpened = state.withLock { state in
             guard !state.isClosed, state.records[origin] != nil || state.records.count < Self.breakerLimit else {
                 return false
             }
@@ -228,6 +232,8 @@ package final class OriginRegistry: Sendable {
             if action != .none, record.probing == nil { record.probing = startProbing() }
             return action == .open
         }
+        if isOpened { changes.publish(origin) }
+        return isOpened
     }
 
     /// Records why a request failed. The origin's failure was recorded before.
@@ -283,7 +289,9 @@ package final class OriginRegistry: Sendable {
 
     /// - Returns: whether the origin is now treated as unreachable, and was not before.
     func probeFailed(_ origin: Origin, at now: Timestamp) -> Bool {
-        state.withLock { $0.records[origin]?.breaker.probeFailed(at: now) == .open }
+        let isOpened = state.withLock { $0.records[origin]?.breaker.probeFailed(at: now) == .open }
+        if isOpened { changes.publish(origin) }
+        return isOpened
     }
 
     /// Drops an origin's failures, because no valid route leads to it anymore.
@@ -311,6 +319,7 @@ package final class OriginRegistry: Sendable {
             }
             return (tasks, waiting)
         }
+        changes.finish()
         for waiter in waiting { waiter.resume(throwing: CancellationError()) }
         for task in tasks {
             task.cancel()

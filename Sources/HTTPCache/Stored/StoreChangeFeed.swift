@@ -17,6 +17,9 @@ public struct StoreChange: Sendable {
     public var scope: InvalidationScope
     /// The tags of the response, if it was stored or freshened.
     public var tags: [String]
+    /// Whether the stored content comes from the program instead of the origin, so that the origin
+    /// should be asked.
+    package var isUpdate = false
 
     /// Creates a change.
     public init(_ kind: Kind, _ scope: InvalidationScope, tags: [String] = []) {
@@ -60,7 +63,8 @@ public struct StoreChange: Sendable {
 extension StoreChange: Hashable {
     /// Returns whether both are the same change.
     public static func == (left: Self, right: Self) -> Bool {
-        left.kind == right.kind && left.scope == right.scope && left.tags.haveSameBytes(as: right.tags)
+        left.kind == right.kind && left.scope == right.scope && left.isUpdate == right.isUpdate
+            && left.tags.haveSameBytes(as: right.tags)
     }
 
     /// Hashes the same parts that equality compares.

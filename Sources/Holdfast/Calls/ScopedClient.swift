@@ -71,6 +71,16 @@ public struct ScopedClient<E: Endpoint, Value: Decodable & Sendable>: Sendable {
         try await client.update(endpoint, as: Value.self, encoder: encoder, change)
     }
 
+    /// Stores a value; see ``CachingClient/set(_:_:encoder:)``.
+    @discardableResult
+    public func set(
+        _ endpoint: E,
+        _ value: Value,
+        encoder: any ContentEncoder = JSONContentEncoder()
+    ) async throws -> StoredUpdate<Value> where Value: Encodable {
+        try await client.set(endpoint, value, as: Value.self, encoder: encoder)
+    }
+
     /// Makes the stored response stale; see ``CachingClient/invalidate(_:)``.
     public func invalidate(_ endpoint: E) async throws { try await client.invalidate(endpoint) }
 

@@ -139,6 +139,8 @@ public final class CachingClient: Sendable {
     let plugins: PluginList
     let identities = DecodingIdentities()
     let followed = FollowedChanges()
+    /// The changes of ``mode``.
+    let modeChanges = ChangeFeed<OfflineMode>()
     /// The calls in progress.
     let calls = CancellationGroup()
     let recent: RecentExchanges
@@ -310,6 +312,7 @@ public final class CachingClient: Sendable {
     ///   client is closed even if this throws.
     public func close() async throws {
         followed.close()
+        modeChanges.finish()
         calls.cancel()
         recent.close()
         await engine.shutDown()
@@ -322,7 +325,10 @@ public final class CachingClient: Sendable {
     /// How much of the network may be used. A change applies to the next request.
     public var mode: OfflineMode {
         get { engine.mode }
-        set { engine.mode = newValue }
+        set {
+            engine.mode = newValue
+            modeChanges.publish(newValue)
+        }
     }
 
     /// Returns the request that an endpoint makes with this client's defaults, before plugins

@@ -14,12 +14,15 @@ final class FollowedChanges: Sendable {
 
     private let state = Mutex(State())
 
+    /// The number of streams that have not ended.
+    var count: Int { state.withLock { $0.following.count } }
+
     /// Returns a stream of the same changes that ends on ``close()``.
     func follow(_ changes: AsyncStream<StoreChange>) -> AsyncStream<StoreChange> {
         let (followed, continuation) = AsyncStream.makeStream(
             of: StoreChange.self,
             // Streams need to know only that something changed, and whether something was
-            // invalidated.
+            // invalidated or is an update of the program.
             bufferingPolicy: .bufferingNewest(1)
         )
         let id: Int? = state.withLock { state in
@@ -28,10 +31,9 @@ final class FollowedChanges: Sendable {
             state.next += 1
             state.following[id] = Task { [weak self] in
                 for await change in changes {
-                    guard case .dropped(let earlier) = continuation.yield(change), earlier.kind == .invalidated else {
-                        continue
-                    }
-                    continuation.yield(earlier)
+                    guard case .dropped(let earlier) = continuation.yield(change) else { continue }
+                    let both = change.including(earlier)
+                    if both != change { continuation.yield(both) }
                 }
                 continuation.finish()
                 self?.remove(id)
@@ -59,5 +61,14 @@ final class FollowedChanges: Sendable {
     @discardableResult
     private func remove(_ id: Int) -> Task<Void, Never>? {
         state.withLock { $0.following.removeValue(forKey: id) }
+    }
+}
+
+extension StoreChange {
+    /// Returns a change that says all that a stream must know about this change and an earlier one.
+    fileprivate func including(_ earlier: StoreChange) -> StoreChange {
+        var both = earlier.kind == .invalidated ? earlier : self
+        both.isUpdate = isUpdate || earlier.isUpdate
+        return both
     }
 }

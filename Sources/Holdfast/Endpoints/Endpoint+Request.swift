@@ -38,7 +38,7 @@ extension Endpoint {
         _ environment: ServerEnvironment?,
         _ defaults: RequestDefaults
     ) throws -> CacheRequest {
-        let encoded = try task.encoded(for: method, defaults: defaults.parameters)
+        let encoded = try task.encoded(for: method, defaults: parameters(of: defaults, environment))
         var fields = defaults.fields
         fields.replace(with: encoded.fields)
         fields.replace(with: try headers.httpFields())
@@ -70,6 +70,17 @@ extension Endpoint {
         if !tags.isEmpty { request.tags = try checked(tags) }
         if !method.isSafe, !invalidatesTarget { request.invalidatesTarget = false }
         return request
+    }
+
+    /// Returns the client's default parameters, except those that the endpoint's URL has. A link to
+    /// the next page repeats them.
+    private func parameters(of defaults: RequestDefaults, _ environment: ServerEnvironment?) -> Parameters {
+        var parameters = defaults.parameters
+        guard !parameters.isEmpty else { return parameters }
+        for text in [baseURL(in: environment), path.urlPath.text] {
+            for name in text.namesInQuery { parameters.values[name] = nil }
+        }
+        return parameters
     }
 
     /// Checks an endpoint's tags, which have the same limits as a rule's tags.
@@ -140,6 +151,12 @@ extension HTTPFields {
 
 extension String {
     fileprivate var hasQueryOrFragment: Bool { utf8.contains { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } }
+
+    /// The names of the parameters after the `?`, as written.
+    fileprivate var namesInQuery: [String] {
+        let query = split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).dropFirst().first ?? ""
+        return query.split(separator: "&").map { String($0.prefix { $0 != "=" }) }
+    }
 
     /// Whether the part of the URL after its authority contains a dot, or a byte that may encode a
     /// dot.

@@ -6,7 +6,7 @@ public struct RequestDefaults: Sendable, Hashable {
     /// Default fields. An endpoint's own fields of the same name replace them.
     public var fields: HTTPFields
     /// Default parameters for the query, such as an API key. An endpoint's own parameters of the
-    /// same name replace them. They are part of the cache key.
+    /// same name replace them, also if its URL has them. They are part of the cache key.
     public var parameters: Parameters
     /// The principal of the requests. If it is set, stored responses stay available when the
     /// principal's tokens rotate. If it is `nil`, a stored response to a request with credentials

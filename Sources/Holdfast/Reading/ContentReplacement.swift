@@ -37,6 +37,32 @@ struct ContentReplacement {
         return whole
     }
 
+    /// Returns content whose value this is, if there is no content yet. The objects around the
+    /// value have no other members.
+    ///
+    /// - Throws: `HoldfastError` with code `encodingFailed`, also if the value is inside an
+    ///   envelope or an array whose other content is unknown.
+    func data<Value: Codable>(of value: Value) throws -> Data {
+        let place = place(of: Value.self)
+        var whole = try encode(value, isText: Value.self == String.self && place.isEmpty)
+        for step in place.steps.reversed() {
+            guard case .name(let name) = step, let key = try? JSONEncoder().encode(name) else {
+                throw failure("the content around '\(place)' is unknown. Fetch it first, or set the whole content")
+            }
+            whole = Data("{".utf8) + key + Data(":".utf8) + whole + Data("}".utf8)
+        }
+        do {
+            _ = try decoding.decode(Value.self, from: whole, status: .ok, target: MessageTarget(target))
+        } catch {
+            throw failure(
+                "the client's decoder does not read what '\(Swift.type(of: encoder))' wrote. Pass a matching 'encoder'; "
+                    + "if the value is inside an envelope, fetch it first",
+                error
+            )
+        }
+        return whole
+    }
+
     /// Returns the path of a value of this type from the top level.
     private func place(of type: any Decodable.Type) -> ValuePath {
         if type == Data.self { return ValuePath() }
@@ -71,7 +97,7 @@ struct ContentReplacement {
     private func failure(_ reason: String, _ cause: (any Error)? = nil) -> HoldfastError {
         HoldfastError(
             code: .encodingFailed,
-            message: "The changed value of '\(target)' was not stored: \(reason).",
+            message: "The value of '\(target)' was not stored: \(reason).",
             cause: cause
         )
     }

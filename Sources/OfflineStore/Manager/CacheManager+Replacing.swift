@@ -52,7 +52,9 @@ extension CacheManager {
             )
         }
         guard let replaced else { return nil }
-        core.changes.publish(StoreChange(.stored, .key(stored.key), tags: replaced.tags))
+        var change = StoreChange(.stored, .key(stored.key), tags: replaced.tags)
+        change.isUpdate = excludesFetches
+        core.changes.publish(change)
         return replaced.response
     }
 }

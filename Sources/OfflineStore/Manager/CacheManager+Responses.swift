@@ -27,6 +27,19 @@ extension CacheManager {
         expiry: Expiry,
         tags: [String] = []
     ) async throws {
+        try await setResponse(response, for: key, expiry: expiry, tags: tags, isUpdate: false)
+    }
+
+    /// - Parameter isUpdate: whether watchers should ask the origin; see `StoreChange.isUpdate`.
+    ///   Only for a response that fits in one transaction (4 MiB).
+    @concurrent
+    package func setResponse(
+        _ response: RawResponse,
+        for key: CacheKey,
+        expiry: Expiry,
+        tags: [String],
+        isUpdate: Bool
+    ) async throws {
         let now = now()
         let database = try core.database()
         guard let writer = database.writer else { throw core.readOnlyError }
@@ -34,7 +47,9 @@ extension CacheManager {
         await writer.admit()
         if let whole = draft.whole(isVisibleBeforeCommit: true, database.state) {
             try await core.writeEntry(whole, to: database)
-            core.changes.publish(StoreChange(.stored, .key(key), tags: tags))
+            var change = StoreChange(.stored, .key(key), tags: tags)
+            change.isUpdate = isUpdate
+            core.changes.publish(change)
         } else {
             try await store(draft, database)
         }
