@@ -59,13 +59,8 @@ import Testing
 
     func allMoments(_ client: CachingClient) async throws -> [MomentPage.Moment] {
         var moments: [MomentPage.Moment] = []
-        var cursor: String?
-        for _ in 1...100 {
-            let page = try await client.fetch(GetMoments(cursor: cursor)).value
-            moments += page.moments
-            guard let next = page.next else { break }
-            cursor = next
-        }
+        let pages = client.pages(of: GetMoments(), next: .cursor(\.next) { $0.cursor = $1 })
+        for try await page in pages { moments += page.value.moments }
         return moments
     }
 

@@ -19,9 +19,8 @@ let feed = AdHocRequest<Feed>("\(origin)/moments", query: ["userID": "harbour", 
 var status: Int32 = 0
 do {
     for _ in 1...2 {  // First from the network, then from the store.
-        let got = try await client.fetch(feed)
-        let state = got.isStale ? "stale" : "fresh"
-        print(got.source, got.value.moments.count, "moments", state, got.age)
+        let it = try await client.fetch(feed)
+        print(it.source, it.value.moments.count, "moments", it.isStale ? "stale" : "fresh", it.age)
     }
 } catch {
     print("There is no feed: \(error)")
