@@ -81,7 +81,7 @@ struct HoldfastPinTests {
                     let known = try await gateway.run(["purge", "--host", "b.test"])
                     #expect(known.status == 0 && known.error.hasPrefix("Nothing matched. 'cache-dump"), "\(known)")
                 }
-                let tool = try Tool("holdfast")
+                let tool = Tool("holdfast")
                 let unpin = try await tool.run("unpin", "http://gateway.test/other", "--config", folder.file)
                 #expect(unpin.text.hasPrefix("Unpinned 1 of 1 selected responses."), "\(unpin)")
                 let host = try await tool.run("purge", "--host", "gateway.test", "--config", folder.file)

@@ -25,6 +25,8 @@ import Testing
         }
 
         func rules(for request: HTTPRequest) -> RequestRules { own }
+
+        func decisions(for request: HTTPRequest, contentType: String?) -> [RuleDecision] { [] }
     }
 
     /// Mutant: `mode-of-an-origin-relaxes`.

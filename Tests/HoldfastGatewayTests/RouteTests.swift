@@ -200,19 +200,6 @@ struct RouteTests {
         #expect(byHost == nil)
         #expect(throws: InvalidSetting.self) { try GatewayRoutes([]) }
     }
-}
-
-/// Numbers from a seed: SplitMix64.
-private struct Generator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
 
     /// Mutant: `origin-urls-of-preserved-hosts-are-not-mapped`.
     @Test(
@@ -234,5 +221,18 @@ private struct Generator: RandomNumberGenerator {
         ])
         let found = routes.originURL(of: try TargetURI(url))
         #expect(found?.uri == expected)
+    }
+}
+
+/// Numbers from a seed: SplitMix64.
+private struct Generator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var z = state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
     }
 }

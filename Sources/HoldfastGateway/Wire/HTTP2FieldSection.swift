@@ -57,11 +57,10 @@ struct HTTP2FieldSection {
     /// The bytes that are the same for identical sections; `nil` if the section exceeds a limit. In
     /// that case some fields are missing from the bytes, which could then match a different
     /// request.
-    var lookupKey: ByteBuffer? {
-        // Changes nothing. A getter that is not 'mutating' gets a copy of the section, because the
-        // connection is a class.
-        mutating get { isWithinLimits ? bytes : nil }
-    }
+    ///
+    /// Inlined, because a call would get a copy of the section: the connection is a class.
+    @inline(__always)
+    var lookupKey: ByteBuffer? { isWithinLimits ? bytes : nil }
 
     /// The number of bytes of all decoded fields.
     var decodedCount: Int { lineLength + blockLength }
