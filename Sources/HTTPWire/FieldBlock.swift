@@ -14,7 +14,7 @@ package struct FieldBlock {
     private let reason: MessageRefusal.Reason
     private let status: UInt16
     private let limit: UInt32
-    private let count: UInt32
+    private let maximumCount: UInt32
     private var cutter = LineCutter()
 
     /// Whether no bytes of the block have been read.
@@ -29,7 +29,7 @@ package struct FieldBlock {
         reason = tooLarge.reason
         status = UInt16(clamping: tooLarge.status)
         self.limit = UInt32(clamping: limit)
-        self.count = UInt32(clamping: count)
+        maximumCount = UInt32(clamping: count)
     }
 
     private func refusal(_ detail: MessageRefusal.Detail) -> MessageRefusal {
@@ -60,7 +60,7 @@ package struct FieldBlock {
             guard let count = try cutter.next(in: rests, limit: max(rest, 1), tooLong: tooLong) else { return false }
             length += count + 2
             if count == 0 { return true }
-            guard restCount > 0 else { throw refusal(.lines(Int(clamping: count))) }
+            guard restCount > 0 else { throw refusal(.lines(Int(clamping: maximumCount))) }
             restCount -= 1
             rest = max(rest - count - 2, 0)
             fields.append(try Self.field(rests.part(0..<count)))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CacheEviction
 
-@Suite struct EvictionPolicyTests {
+@Suite(.timeLimit(.minutes(20))) struct EvictionPolicyTests {
     private var policy = EvictionPolicy(budget: 100_000)
     private var victims: [EvictionPolicy.Slot] = []
 

@@ -28,7 +28,7 @@ private struct LRU {
     }
 }
 
-@Suite struct LearningTests {
+@Suite(.timeLimit(.minutes(20))) struct LearningTests {
     /// Requests for 5,000 entries, of which some are more popular.
     private static func requests(seed: UInt64, count: Int) -> [(key: Int64, size: Int)] {
         var random = SeededRandom(seed: seed)

@@ -33,7 +33,7 @@ struct HoldfastDrainTests {
             try await SampleOrigin.withOrigin { origin in
                 origin.respond("v1")
                 try folder.write(origin)
-                let named = ["--origin", origin.baseURL]
+                let named = ["--of-origin", origin.baseURL]
                 let ending = try await PurgedGateway.with(folder, signal: SIGKILL) { gateway in
                     let set = try await gateway.run(
                         ["mode", "offline", "--for", "2h", "--reason", "database move"] + named
@@ -101,7 +101,7 @@ struct HoldfastDrainTests {
 
     @Test func drainedServerGetsNoRequestsUntilTheDrainEnds() async throws {
         try await withServers { gateway, origin, servers in
-            let named = ["--origin", origin.baseURL]
+            let named = ["--of-origin", origin.baseURL]
             let none = try await gateway.run(["drain"])
             #expect(none.status == 0 && none.text == "No server is drained.\n", "\(none)")
             let set = try await gateway.run(["drain", servers[0], "--for", "1h", "--reason", "kernel"] + named)
@@ -137,15 +137,15 @@ struct HoldfastDrainTests {
     @Test func badInputChangesNothing() async throws {
         try await withServers { gateway, origin, servers in
             for (arguments, status, text) in [
-                (["drain", servers[0]], 64, "needs '--origin'"), (["drain", "--end"], 64, "need a server"),
-                (["drain", servers[0], "--origin", origin.baseURL, "--end", "--for", "1h"], 64, "'--end' ends it"),
-                (["drain", servers[0], "--origin", origin.baseURL], 1, "needs an end"),
-                (["drain", "127.0.0.1:1", "--origin", origin.baseURL, "--for", "1h"], 1, "one of '\(servers[0])'"),
-                (["mode", "offline", "--origin", "http://x.example", "--for", "1h"], 1, "an origin of a route"),
-                (["mode", "offline", "--route", "x", "--for", "1h"], 1, "the name of a route"),
-                (["mode", "offline", "--route", "x", "--origin", "y", "--for", "1h"], 64, "Use one of them"),
-                (["mode", "offline", "--origin", origin.baseURL], 1, "needs an end"),
-                (["mode", "--origin", origin.baseURL], 64, "need a mode"),
+                (["drain", servers[0]], 64, "needs '--of-origin'"), (["drain", "--end"], 64, "need a server"),
+                (["drain", servers[0], "--of-origin", origin.baseURL, "--end", "--for", "1h"], 64, "'--end' ends it"),
+                (["drain", servers[0], "--of-origin", origin.baseURL], 1, "needs an end"),
+                (["drain", "127.0.0.1:1", "--of-origin", origin.baseURL, "--for", "1h"], 1, "one of '\(servers[0])'"),
+                (["mode", "offline", "--of-origin", "http://x.example", "--for", "1h"], 1, "an origin of a route"),
+                (["mode", "offline", "--of-route", "x", "--for", "1h"], 1, "the name of a route"),
+                (["mode", "offline", "--of-route", "x", "--of-origin", "y", "--for", "1h"], 64, "Use one of them"),
+                (["mode", "offline", "--of-origin", origin.baseURL], 1, "needs an end"),
+                (["mode", "--of-origin", origin.baseURL], 64, "need a mode"),
             ] as [([String], Int32, String)] {
                 let outcome = try await gateway.run(arguments)
                 #expect(outcome.status == status && outcome.error.contains(text), "\(arguments) \(outcome)")

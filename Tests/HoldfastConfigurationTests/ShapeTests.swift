@@ -87,7 +87,7 @@ import Testing
         "{status: 404, x: a}", "{offline: a.html}", "{offline: a.html, error: b.html}", "{offline: [a]}",
         "{rate: 50/s, burst: 200, by: prefix}", "{rate: 5}", "{rate: 5/m, by: city}", "{burst: 5}",
         "{requests: {rate: 10/m}}", "{requests: off}", "{requests: 5}", "{allow: [10.0.0.0/8], deny: 127.0.0.1}",
-        "{allow: []}",
+        "{allow: []}", "listed", "round-robin",
     ]
 
     /// A value that the reader accepts and the shape does not would be marked by editors, although

@@ -47,6 +47,10 @@ extension QueryState {
         } else if let found, found.version != settling.fetch.stored {
             // An update or a newer response was stored after this one was requested.
             show(found)
+        } else if let version = result.version, let newer = shown?.version, version.bodyID < newer.bodyID {
+            // The fetch found a stored response, which was replaced before it ended. The newer one
+            // is shown, and is no longer stored.
+            superseded = found?.version
         } else {
             // The response is not stored: it must not be, or an invalidation came first.
             superseded = found?.version

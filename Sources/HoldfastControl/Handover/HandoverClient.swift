@@ -7,18 +7,22 @@ package import LocalSockets
 package struct HandoverClient {
     private let socket: OpenDescriptor
     private let clock: ContinuousClock
+    private let greeting: Duration
     private var taker = HandoverTaker()
     private var bytes: ArraySlice<UInt8> = []
     private var descriptors: [OpenDescriptor] = []
 
     /// Connects to the running gateway.
     ///
-    /// - Parameter user: the ID of the user who must run it.
+    /// - Parameters:
+    ///   - user: the ID of the user who must run it.
+    ///   - greeting: the time in which the gateway has to respond.
     /// - Returns: `nil` if no gateway waits there.
     /// - Throws: ``HandoverFailure`` if this user may not connect, or if another user listens.
     package init?(
         to location: SocketLocation,
         user: UInt32,
+        greeting: Duration = HandoverLimits.greeting,
         clock: ContinuousClock = ContinuousClock()
     ) throws(HandoverFailure) {
         guard let address = UnixAddress(location.path) else { return nil }
@@ -26,10 +30,11 @@ package struct HandoverClient {
         guard number >= 0 else { throw Self.failure(location, errno) }
         socket = OpenDescriptor(owning: number)
         self.clock = clock
+        self.greeting = greeting
         _ = fcntl(number, F_SETFD, FD_CLOEXEC)
         // A gateway that hangs does not accept the connection.
         var time = timeval()
-        time.tv_sec = .init(HandoverLimits.greeting.components.seconds)
+        time.tv_sec = .init(greeting.components.seconds)
         setsockopt(number, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
         guard address.withPointer({ connect(number, $0, $1) }) == 0 else {
             if [ENOENT, ENOTDIR, ECONNREFUSED].contains(errno) { return nil }
@@ -58,7 +63,7 @@ package struct HandoverClient {
     package mutating func take<Prepared>(
         prepare: ([PassedListener], [String]) throws -> Prepared
     ) throws -> Prepared? {
-        var deadline = clock.now + HandoverLimits.greeting
+        var deadline = clock.now + greeting
         var prepared: Prepared?
         // If the gateway has already refused, its reason can still be read.
         send(.hello)

@@ -25,6 +25,7 @@ package final class HandoverServer: Service {
 
     private let claim: SocketClaim
     private let gateway: any HandingOver
+    private let greeting: Duration
     private let logger: Logger
     private let giver: Mutex<HandoverGiver>
     private let lastConnection = Atomic(0)
@@ -33,16 +34,20 @@ package final class HandoverServer: Service {
 
     /// Claims the path of the socket. ``run()`` listens on it.
     ///
-    /// - Parameter user: the ID of the user who may take over.
+    /// - Parameters:
+    ///   - user: the ID of the user who may take over.
+    ///   - greeting: the time in which a new process has to send its first message.
     /// - Throws: `SocketRefusal` if the path is too long or cannot be used.
     package init(
         at location: SocketLocation,
         user: UInt32,
         gateway: any HandingOver,
+        greeting: Duration = HandoverLimits.greeting,
         logger: Logger
     ) throws(SocketRefusal) {
         claim = try SocketClaim(location)
         self.gateway = gateway
+        self.greeting = greeting
         self.logger = logger
         giver = Mutex(HandoverGiver(user: user))
         (inputs, continuation) = AsyncStream.makeStream(of: Input.self)
@@ -106,7 +111,7 @@ package final class HandoverServer: Service {
             var isLast = false
             switch input {
             case .connected(let connection, let user, let channel):
-                let deadline = self.deadline(HandoverLimits.greeting, connection, channel)
+                let deadline = self.deadline(greeting, connection, channel)
                 clients[connection] = Client(channel: channel, deadline: deadline)
                 actions = giver.withLock { $0.receive(.connected(connection, user: user)) }
             case .event(let event):

@@ -5,13 +5,13 @@ import Holdfast
 import HoldfastControl
 import NIOHTTP1
 
-/// `holdfast drain 10.0.0.7:443 --origin https://api.example --for 30m`
+/// `holdfast drain 10.0.0.7:443 --of-origin https://api.example --for 30m`
 struct Drain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows the drained servers of a running gateway, or drains a server until a given time.",
         discussion: """
             Without an argument, prints the drained servers. A drained server gets no new requests; requests in progress finish. If all servers of an origin are drained, the origin's responses come from the store. \
-            A drain needs an end, and survives a restart and a reload. '--end' ends it early. To keep requests away from a whole origin or a route, use 'holdfast mode offline --origin' or '--route'.
+            A drain needs an end, and survives a restart and a reload. '--end' ends it early. To keep requests away from a whole origin or a route, use 'holdfast mode offline --of-origin' or '--of-route'.
 
             \(TemporaryOptions.help)
 
@@ -23,15 +23,15 @@ struct Drain: AsyncParsableCommand {
 
             Examples:
               holdfast drain --config holdfast.yaml
-              holdfast drain 10.0.0.7:443 --origin https://api.example.com --for 30m --reason 'kernel update' --config holdfast.yaml
-              holdfast drain 10.0.0.7:443 --origin https://api.example.com --end --config holdfast.yaml
+              holdfast drain 10.0.0.7:443 --of-origin https://api.example.com --for 30m --reason 'kernel update' --config holdfast.yaml
+              holdfast drain 10.0.0.7:443 --of-origin https://api.example.com --end --config holdfast.yaml
             """
     )
 
     @Argument(help: ArgumentHelp("Server, as 'holdfast origins' shows it.", valueName: "server"))
     var server: String?
 
-    @Option(help: ArgumentHelp("Origin of the server.", valueName: "url"))
+    @Option(name: .customLong("of-origin"), help: ArgumentHelp("Origin of the server.", valueName: "url"))
     var origin: String?
 
     @Flag(help: "End the server's drain.")
@@ -44,11 +44,11 @@ struct Drain: AsyncParsableCommand {
     func validate() throws {
         if server == nil, origin != nil || end || temporary.isAnyNamed {
             throw ValidationError(
-                "'--origin', '--end', '--until', '--for' and '--reason' need a server. 'holdfast origins' lists them."
+                "'--of-origin', '--end', '--until', '--for' and '--reason' need a server. 'holdfast origins' lists them."
             )
         }
         if server != nil, origin == nil {
-            throw ValidationError("A server needs '--origin'. 'holdfast origins' lists origins and their servers.")
+            throw ValidationError("A server needs '--of-origin'. 'holdfast origins' lists origins and their servers.")
         }
         if end, temporary.isAnyNamed {
             throw ValidationError(

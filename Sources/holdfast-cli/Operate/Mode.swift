@@ -15,7 +15,7 @@ struct Mode: AsyncParsableCommand {
 
             \(TemporaryOptions.help)
 
-            '--origin' or '--route' switches the mode of one origin or route only, in the same way; the configured mode without an end ends that switch. Of all modes that apply to a request \
+            '--of-origin' or '--of-route' switches the mode of one origin or route only, in the same way; the configured mode without an end ends that switch. Of all modes that apply to a request \
             (the gateway's, its origin's, its route's, and its rules'), the strictest wins: offline, then preferStored, automatic, online. At most \(Switches.limit) such switches can be in force.
 
             The new mode applies from the next request. Modes of routes and rules can narrow it, as they narrow the configured mode.
@@ -31,18 +31,21 @@ struct Mode: AsyncParsableCommand {
               holdfast mode offline --until 14:00 --reason 'origin migration' --config holdfast.yaml
               holdfast mode preferStored --for 2h --socket /run/holdfast/control.sock
               holdfast mode automatic --config holdfast.yaml
-              holdfast mode offline --origin https://api.example.com --for 30m --reason 'database move' --config holdfast.yaml
-              holdfast mode automatic --origin https://api.example.com --config holdfast.yaml
+              holdfast mode offline --of-origin https://api.example.com --for 30m --reason 'database move' --config holdfast.yaml
+              holdfast mode automatic --of-origin https://api.example.com --config holdfast.yaml
             """
     )
 
     @Argument(help: ArgumentHelp("online, automatic, preferStored or offline.", valueName: "mode"))
     var mode: Serve.Mode?
 
-    @Option(help: ArgumentHelp("Only for this origin, such as https://api.example.com.", valueName: "url"))
+    @Option(
+        name: .customLong("of-origin"),
+        help: ArgumentHelp("Only for this origin, such as https://api.example.com.", valueName: "url")
+    )
     var origin: String?
 
-    @Option(help: ArgumentHelp("Only for the route with this name.", valueName: "name"))
+    @Option(name: .customLong("of-route"), help: ArgumentHelp("Only for the route with this name.", valueName: "name"))
     var route: String?
 
     @OptionGroup var temporary: TemporaryOptions
@@ -52,11 +55,11 @@ struct Mode: AsyncParsableCommand {
     func validate() throws {
         if mode == nil, temporary.isAnyNamed || origin != nil || route != nil {
             throw ValidationError(
-                "'--origin', '--route', '--until', '--for' and '--reason' need a mode: online, automatic, preferStored or offline."
+                "'--of-origin', '--of-route', '--until', '--for' and '--reason' need a mode: online, automatic, preferStored or offline."
             )
         }
         if origin != nil, route != nil {
-            throw ValidationError("'--origin' and '--route' both name what is switched. Use one of them.")
+            throw ValidationError("'--of-origin' and '--of-route' both name what is switched. Use one of them.")
         }
     }
 

@@ -77,6 +77,9 @@ import Testing
         }
     }
 
+    /// A busy machine may need longer than the limits of the product.
+    private static let patience = Duration.seconds(300)
+
     /// Runs a gateway's side.
     private func with(
         isBusy: Bool = false,
@@ -89,7 +92,13 @@ import Testing
         let location = HandoverSocket.location(inStore: folder)
         let gateway = try Gateway(folder + "/clients.sock", isBusy: isBusy)
         let logger = Logger(label: "handover") { _ in SwiftLogNoOpLogHandler() }
-        let server = try HandoverServer(at: location, user: user, gateway: gateway, logger: logger)
+        let server = try HandoverServer(
+            at: location,
+            user: user,
+            gateway: gateway,
+            greeting: Self.patience,
+            logger: logger
+        )
         let group = ServiceGroup(services: [server], logger: logger)
         let running = Task { try await group.run() }
         while location.reach != .live { await Task.yield() }
@@ -118,7 +127,9 @@ import Testing
     /// Takes over, and returns the number of sockets.
     private func take(_ location: SocketLocation, isBroken: Bool = false) async throws -> Int? {
         try await onAThread {
-            guard var client = try HandoverClient(to: location, user: geteuid()) else { return nil }
+            guard var client = try HandoverClient(to: location, user: geteuid(), greeting: Self.patience) else {
+                return nil
+            }
             return try client.take { listeners, freed in
                 guard !isBroken, freed == ["127.0.0.1:9"] else { throw Broken() }
                 return listeners.reduce(0) { $0 + $1.sockets.count + ($1.lock == nil ? 0 : 1) }
@@ -174,7 +185,9 @@ import Testing
             let client = OpenDescriptor(owning: UnixAddress.open())
             #expect(address.withPointer { connect(client.number, $0, $1) } == 0)
             async let isAccepted = onAThread { () -> Bool in
-                guard var client = try HandoverClient(to: location, user: geteuid()) else { return false }
+                guard var client = try HandoverClient(to: location, user: geteuid(), greeting: Self.patience) else {
+                    return false
+                }
                 let sockets = try client.take { listeners, _ in listeners.flatMap(\.sockets) }
                 guard let socket = sockets?.first else { return false }
                 let accepted = OpenDescriptor(owning: accept(socket.number, nil, nil))

@@ -4,7 +4,7 @@ import Testing
 @testable import Holdfast
 
 /// The `Link` field. RFC 8288
-@Suite struct LinkFieldTests {
+@Suite(.timeLimit(.minutes(20))) struct LinkFieldTests {
     private func next(_ values: String...) throws -> String? {
         let name = try #require(HTTPField.Name("Link"))
         var fields: HTTPFields = [:]

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Holdfast
 
-@Suite struct PageTrailTests {
+@Suite(.timeLimit(.minutes(20))) struct PageTrailTests {
     private static let page = "https://a.example/list/first?q=1"
 
     /// Returns where a link leads, or why it is refused.

@@ -3,7 +3,7 @@ import Testing
 @testable import Holdfast
 
 /// The decisions of a query, without a client.
-@Suite struct QueryStateTests {
+@Suite(.timeLimit(.minutes(20))) struct QueryStateTests {
     typealias State = QueryState<String>
 
     /// A query that shows a fresh stored value, and waits.
