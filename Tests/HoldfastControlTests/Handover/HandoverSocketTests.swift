@@ -84,6 +84,7 @@ import Testing
     private func with(
         isBusy: Bool = false,
         user: UInt32 = geteuid(),
+        greeting: Duration = Self.patience,
         _ body: (SocketLocation, Gateway, ServiceGroup) async throws -> Void
     ) async throws {
         var template = Array("/tmp/hf-XXXXXX".utf8CString)
@@ -96,7 +97,7 @@ import Testing
             at: location,
             user: user,
             gateway: gateway,
-            greeting: Self.patience,
+            greeting: greeting,
             logger: logger
         )
         let group = ServiceGroup(services: [server], logger: logger)
@@ -263,7 +264,8 @@ import Testing
     }
 
     @Test func garbageAndOtherVersionsAreRefused() async throws {
-        try await with { location, gateway, _ in
+        // Zeros could become a message, so their connection ends with the time for the first one.
+        try await with(greeting: HandoverLimits.greeting) { location, gateway, _ in
             var newer = try #require(HandoverMessage.hello.bytes)
             newer[4] = 9
             for bytes in [Array("GET / HTTP/1.1\r\n\r\n".utf8), newer, Array(repeating: 0, count: 60_000)] {
