@@ -45,13 +45,13 @@ struct TakeoverTests {
 
     // MARK: Under load
 
-    /// A client that sends some requests on one connection of curl.
-    private static func curl(_ arguments: [String]) -> RestartLoad.Client {
+    /// A client that sends requests on one connection of curl.
+    private static func curl(_ arguments: [String], requests: Int = 5) -> RestartLoad.Client {
         return {
             do {
                 let common = ["-sS", "--max-time", "60", "--fail"]
                 let outcome = try await Tool.run(URL(fileURLWithPath: "/usr/bin/curl"), common + arguments)
-                let isServed = outcome.status == 0 && outcome.text == String(repeating: "v1", count: 5)
+                let isServed = outcome.status == 0 && outcome.text == String(repeating: "v1", count: requests)
                 return isServed ? nil : "curl: \(outcome.status) '\(outcome.text)' \(outcome.error)"
             } catch {
                 return "\(error)"
@@ -64,7 +64,8 @@ struct TakeoverTests {
             "--cacert", "\(folder)/main.pem", "--connect-to", "a.example:443:127.0.0.1:\(securePort)",
             "https://a.example/a?[1-5]",
         ]
-        let http2 = curl(["--http2-prior-knowledge", "http://127.0.0.1:\(port)/a?[1-5]"])
+        // curl 7.88 cannot use a connection without TLS for a second request over HTTP/2.
+        let http2 = curl(["--http2-prior-knowledge", "http://127.0.0.1:\(port)/a"], requests: 1)
         var clients = Array(repeating: http2, count: 4)
         for _ in 0..<10 { clients += [RestartLoad.newConnections(to: port), RestartLoad.keptConnection(to: port)] }
         for _ in 0..<3 { clients += [curl(["--http2"] + secure), curl(["--http1.1"] + secure)] }
@@ -139,8 +140,10 @@ struct TakeoverTests {
         try await withFolder("timeouts: {drain: 10 m}") { folder, origin in
             let ending = try await RunningServer.with(["--config", folder.file]) { server in
                 let busy = try server.connect()
+                origin.reset()
                 busy.get("/gated/door?after=1")
                 await origin.gate("door").waitForArrivals(1)
+                origin.respond("v1")
                 let pipe = Pipe()
                 let successor = try ChildProcess(
                     Tool("holdfast").url,
@@ -170,8 +173,10 @@ struct TakeoverTests {
         try await withFolder("timeouts: {drain: 10 m}") { folder, origin in
             let ending = try await RunningServer.with(["--config", folder.file]) { server in
                 let busy = try server.connect()
+                origin.reset()
                 busy.get("/gated/door?after=1")
                 await origin.gate("door").waitForArrivals(1)
+                origin.respond("v1")
                 let (served, continuation) = AsyncStream.makeStream(of: Void.self)
                 async let next = RunningServer.with(["--config", folder.file, "--takeover"]) { successor in
                     for await _ in served { successor.signal(SIGTERM) }
