@@ -66,9 +66,11 @@ class World:
     async def start(self):
         if self.pem:
             shutil.copy(self.pem, os.path.join(self.folder, PEM))
-        with open(os.path.join(self.folder, "pairs.token"), "w") as file:
-            os.fchmod(file.fileno(), 0o600)
-            file.write(CONTROL_TOKEN)
+        # The control plane's token must not be the one for metrics.
+        for name, token in [("pairs.token", CONTROL_TOKEN), ("metrics.token", CONTROL_TOKEN[::-1])]:
+            with open(os.path.join(self.folder, name), "w") as file:
+                os.fchmod(file.fileno(), 0o600)
+                file.write(token)
         self.context = None
         if is_secure(self.row):
             self.oracle.port = 443

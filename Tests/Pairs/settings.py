@@ -77,7 +77,7 @@ TOP = {
     "health.ready": [None, "/gateway-ready"],
     "metrics.listen": [None, "127.0.0.1:0"],
     "metrics.public": [None, True],
-    "metrics.token": [None, "pairs.token"],
+    "metrics.token": [None, "metrics.token"],
     "store.budget": [None, "16 MiB"],
     "store.memory": [None, "0 B"],
     "store.largest-resident-body": [None, "1 B"],
