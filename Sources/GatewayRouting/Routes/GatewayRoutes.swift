@@ -22,7 +22,7 @@ package import HTTPWire
 /// 404 and is not forwarded. A single route without conditions adds no cost. With several routes,
 /// each request costs one lookup in a table of hosts and paths.
 public struct GatewayRoutes: Sendable {
-    /// The routes in the order in which they are tried; at least one, except in ``empty``.
+    /// The routes in the order in which they are tried; at least one, except in `empty`.
     public let routes: [GatewayRoute]
     /// Whether all requests take the first route.
     private let isUnconditional: Bool
