@@ -267,8 +267,17 @@ final class HTTP2Connection: ChannelInboundHandler, Flushing {
         if let bytes = content.getSlice(at: content.readerIndex + place, length: count) { outbox.put(bytes) }
         hotStreams.move(at: now)
         // These streams have no object that counts small frames, so small frames cost patience.
-        if count < min(HTTP2Stream.leastFrame, content.readableBytes - place) { spend(.frame) } else { patience.earn() }
+        if isSmallFrame(count, of: content.readableBytes - place) { spend(.frame) } else { patience.earn() }
         return true
+    }
+
+    /// Whether a DATA frame is small although more content is waiting.
+    ///
+    /// Half of the client's window is never small: many clients open their window when they have
+    /// read half of it, so waiting for more might never end.
+    func isSmallFrame(_ count: Int, of rest: Int) -> Bool {
+        count < rest && count < HTTP2Stream.leastFrame
+            && count < max(HTTP2Stream.leastFrame / 2, (frames?.clientWindow ?? 0) / 2)
     }
 
     // MARK: Calls from streams

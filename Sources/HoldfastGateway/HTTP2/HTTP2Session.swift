@@ -128,6 +128,11 @@ final class HTTP2Session {
     /// on the stream. Ignores the connection's window. RFC 9113 §5.2
     func window(of id: Int32) -> Int { Int(nghttp2_session_get_stream_remote_window_size(session, id)) }
 
+    /// The window with which each stream begins: the client's `SETTINGS_INITIAL_WINDOW_SIZE`.
+    var clientWindow: Int {
+        Int(clamping: nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE))
+    }
+
     /// Returns how many content bytes of a response from memory were sent; `nil` for any other
     /// stream. nghttp2 stores the number in place of a pointer. It is stored plus one, because a
     /// null pointer means `nil`.

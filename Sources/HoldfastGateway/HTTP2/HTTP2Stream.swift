@@ -16,7 +16,8 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
     /// body are long, up to 64 KiB may wait.
     private static let queueLimit = 32 << 10
     /// The minimum size of a DATA frame that does not end the content, and the number of smaller
-    /// frames that are allowed. A client can open its window byte by byte.
+    /// frames that are allowed; each larger frame allows one more. A client can open its window
+    /// byte by byte.
     static let leastFrame = 1 << 10
     private static let smallFrames = 16
     private static let resetDelay = TimeAmount.milliseconds(100)
@@ -302,11 +303,13 @@ final class HTTP2Stream: RequestContent, ClientResponseWriter {
         return (count, isQueueOver && count == queuedCount)
     }
 
-    private func mayEnd(with count: Int) -> Bool { count >= min(Self.leastFrame, queuedCount) || smallFramesLeft > 0 }
+    private func mayEnd(with count: Int) -> Bool { !isSmall(count) || smallFramesLeft > 0 }
+
+    private func isSmall(_ count: Int) -> Bool { connection?.isSmallFrame(count, of: queuedCount) ?? false }
 
     /// Takes a DATA frame's content from the queue.
     func takeContent(_ count: Int, _ put: (ByteBuffer) -> Void) {
-        if count < min(Self.leastFrame, queuedCount) { smallFramesLeft -= 1 }
+        smallFramesLeft = isSmall(count) ? smallFramesLeft - 1 : min(smallFramesLeft + 1, Self.smallFrames)
         var rest = count
         while rest > 0, var piece = queue.popFirst() {
             let length = min(rest, piece.readableBytes)

@@ -286,6 +286,30 @@ struct HTTP2AttackTests {
         }
     }
 
+    /// Many clients open their window when they have read half of it, and wait. Mutant:
+    /// `half-a-window-is-small`.
+    @Test func servesAClientThatOpensHalfOfASmallWindow() async throws {
+        let content = String(repeating: "x", count: 60_000)
+        try await RawOrigin.with([.ok(content, fields: "Cache-Control: max-age=60\r\n")]) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                // Cold, stored, and hot.
+                for round in 0..<4 {
+                    try await RawClient.with(port: gateway.port) { raw in
+                        let client = FrameClient(raw)
+                        try await client.send(FrameClient.beginning([(4, 2000)]) + FrameClient.get("/", on: 1).bytes)
+                        var count = 0
+                        while let frame = await client.frame(where: { $0.type == FrameClient.Frame.data }) {
+                            count += frame.payload.count
+                            if frame.endsStream { break }
+                            try await client.send(FrameClient.window(1000, on: 1).bytes)
+                        }
+                        #expect(count == content.utf8.count, "round \(round)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test("A client that opens no window is ended in time, and holds nobody up") func endsClosedWindows() async throws {
         let content = String(repeating: "x", count: 100_000)
         try await RawOrigin.with([.ok(content, fields: "Cache-Control: max-age=60\r\n")]) { origin in
