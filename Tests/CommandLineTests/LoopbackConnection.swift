@@ -6,14 +6,19 @@ final class LoopbackConnection {
     private let descriptor: Int32
 
     init(port: Int) throws {
+        descriptor = try #require(Self.connected(port: port))
+    }
+
+    /// Returns a socket that is connected to a port of this machine; `nil`, and `errno`, if that
+    /// fails.
+    static func connected(port: Int) -> Int32? {
         #if canImport(Darwin)
             let kind = SOCK_STREAM
         #else
             let kind = Int32(SOCK_STREAM.rawValue)
         #endif
         let descriptor = socket(AF_INET, kind, 0)
-        try #require(descriptor >= 0)
-        self.descriptor = descriptor
+        guard descriptor >= 0 else { return nil }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(port).bigEndian
@@ -23,7 +28,11 @@ final class LoopbackConnection {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
             }
         }
-        try #require(isConnected)
+        if isConnected { return descriptor }
+        let code = errno
+        close(descriptor)
+        errno = code
+        return nil
     }
 
     deinit {

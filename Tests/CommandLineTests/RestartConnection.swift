@@ -10,22 +10,10 @@ final class RestartConnection: Sendable {
     private let descriptor: Int32
 
     init(port: Int) throws {
-        #if canImport(Darwin)
-            let kind = SOCK_STREAM
-        #else
-            let kind = Int32(SOCK_STREAM.rawValue)
-        #endif
-        descriptor = socket(AF_INET, kind, 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
-        let code = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0 ? 0 : errno
-            }
+        guard let descriptor = LoopbackConnection.connected(port: port) else {
+            throw Failure(description: "not connected: \(errno)")
         }
-        guard code == 0 else { throw Failure(description: "not connected: \(code)") }
+        self.descriptor = descriptor
     }
 
     deinit { close(descriptor) }

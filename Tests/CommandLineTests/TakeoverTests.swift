@@ -108,6 +108,17 @@ struct TakeoverTests {
         #expect(ending.status == 0 && !ending.wasKilled)
     }
 
+    /// A connection whose response waits at the origin's gate `door`.
+    private func busyConnection(to server: RunningServer, _ origin: RunningOrigin) async throws -> LoopbackConnection {
+        let busy = try server.connect()
+        // Other responses would come before the gate.
+        origin.reset()
+        busy.get("/gated/door?after=1")
+        await origin.gate("door").waitForArrivals(1)
+        origin.respond("v1")
+        return busy
+    }
+
     // MARK: The new process fails
 
     @Test func processThatCannotStartLeavesTheOldOneServing() async throws {
@@ -139,11 +150,7 @@ struct TakeoverTests {
     @Test func processThatIsKilledWhileTheOldOneDrainsLeavesItServing() async throws {
         try await withFolder("timeouts: {drain: 10 m}") { folder, origin in
             let ending = try await RunningServer.with(["--config", folder.file]) { server in
-                let busy = try server.connect()
-                origin.reset()
-                busy.get("/gated/door?after=1")
-                await origin.gate("door").waitForArrivals(1)
-                origin.respond("v1")
+                let busy = try await busyConnection(to: server, origin)
                 let pipe = Pipe()
                 let successor = try ChildProcess(
                     Tool("holdfast").url,
@@ -172,11 +179,7 @@ struct TakeoverTests {
     @Test func clientsWaitWhileTheOldProcessFinishesItsRequests() async throws {
         try await withFolder("timeouts: {drain: 10 m}") { folder, origin in
             let ending = try await RunningServer.with(["--config", folder.file]) { server in
-                let busy = try server.connect()
-                origin.reset()
-                busy.get("/gated/door?after=1")
-                await origin.gate("door").waitForArrivals(1)
-                origin.respond("v1")
+                let busy = try await busyConnection(to: server, origin)
                 let (served, continuation) = AsyncStream.makeStream(of: Void.self)
                 async let next = RunningServer.with(["--config", folder.file, "--takeover"]) { successor in
                     for await _ in served { successor.signal(SIGTERM) }

@@ -155,18 +155,19 @@ final class ClientExchange: @unchecked Sendable {
     private func serveUnprepared() {
         if request.isPurge { return purge() }
         let (service, context) = (session.service, responseContext)
-        guard let check = service.healthCheck(request, context.inForce) else {
-            if let choice = service.fixedRoute(of: self, context.inForce) {
-                record.route = context.inForce.fixedRouteLabels[choice.index]
-                // The client may send bytes of the other protocol, as after a rejected switch.
-                if !request.upgrade.isNone { writer.beginUpgrade() }
-                return finish(with: service.response(with: choice.route.answer, to: request, context))
-            }
+        switch context.inForce.configuration.ownResponse(to: request, from: session.client) {
+        case .health(let check):
+            isRecorded = false
+            finishLater { await service.healthResponse(check, self.request, context) }
+        case .fixed(let choice):
+            record.route = context.inForce.fixedRouteLabels[choice.index]
+            // The client may send bytes of the other protocol, as after a rejected switch.
+            if !request.upgrade.isNone { writer.beginUpgrade() }
+            finish(with: service.response(with: choice.route.answer, to: request, context))
+        case nil:
             if !request.upgrade.isNone, UpgradeAttempt.serve(self, context) { return }
-            return startTask(for: .request)
+            startTask(for: .request)
         }
-        isRecorded = false
-        finishLater { await service.healthResponse(check, self.request, context) }
     }
 
     /// Serves the request from the result of a disk lookup, which is `nil` if the store failed.

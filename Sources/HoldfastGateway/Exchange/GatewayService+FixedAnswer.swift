@@ -8,12 +8,6 @@ import NIOCore
 
 /// Serves requests for routes with `respond`.
 extension GatewayService {
-    /// Returns the route whose fixed answer an exchange's request gets; `nil` if the request is
-    /// forwarded.
-    func fixedRoute(of exchange: ClientExchange, _ inForce: ConfigurationInForce) -> FixedRoutes.Choice? {
-        inForce.configuration.fixedRoute(of: exchange.request, from: exchange.session.client)
-    }
-
     /// Returns the response with a fixed answer. It is not stored anywhere, because it may depend
     /// on more than the URL, and because a reload can change it.
     func response(

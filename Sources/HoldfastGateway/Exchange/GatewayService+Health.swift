@@ -7,11 +7,6 @@ import NIOCore
 /// Serves requests for ``GatewayConfiguration/healthPath``, ``GatewayConfiguration/livePath`` and
 /// ``GatewayConfiguration/readyPath``. They are not routed, forwarded or counted as exchanges.
 extension GatewayService {
-    /// Returns the health check that a request asks for, regardless of its host, query and method.
-    func healthCheck(_ request: GatewayRequest, _ inForce: ConfigurationInForce) -> HealthCheck? {
-        inForce.configuration.healthCheck(request)
-    }
-
     /// Returns the response to a health check: the status in one word, without details about
     /// origins or the store.
     func healthResponse(

@@ -89,11 +89,13 @@ final class GatewayService: Sendable {
         let inForce = inForce
         // An exchange keeps its ID even if the configuration changes.
         exchange.record.requestID = inForce.requestID(of: exchange.request, from: exchange.session.admission)
-        guard fixedRoute(of: exchange, inForce) == nil else { return nil }
+        guard case nil = inForce.configuration.ownResponse(to: exchange.request, from: exchange.session.client) else {
+            return nil
+        }
         if !exchange.request.upgrade.isNone {
             guard case .ignore = upgradeDecision(for: exchange.request, inForce) else { return nil }
         }
-        guard exchange.request.content.isNone, healthCheck(exchange.request, inForce) == nil,
+        guard exchange.request.content.isNone,
             let request = try? cacheRequest(for: exchange, inForce, like: &exchange.session.known),
             let prepared = engine.prepare(request), prepared.settingsVersion == version
         else { return nil }

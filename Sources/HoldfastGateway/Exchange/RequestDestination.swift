@@ -19,11 +19,10 @@ enum RequestDestination {
         _ configuration: GatewayConfiguration,
         rulesHavePaths: Bool
     ) {
-        if let check = configuration.healthCheck(request) {
-            self = .health(check)
-        } else if let choice = configuration.fixedRoute(of: request, from: client) {
-            self = .fixed(choice.route)
-        } else {
+        switch configuration.ownResponse(to: request, from: client) {
+        case .health(let check): self = .health(check)
+        case .fixed(let choice): self = .fixed(choice.route)
+        case nil:
             do {
                 self = .route(
                     try GatewayService.choice(
@@ -37,5 +36,19 @@ enum RequestDestination {
                 self = .rejected(error.problem)
             }
         }
+    }
+}
+
+/// A response that the gateway makes itself, without the cache.
+enum OwnResponse {
+    case health(HealthCheck)
+    case fixed(FixedRoutes.Choice)
+}
+
+extension GatewayConfiguration {
+    /// Returns the gateway's own response to a request; `nil` if the request is for the cache.
+    func ownResponse(to request: GatewayRequest, from client: GatewayClient) -> OwnResponse? {
+        if let check = healthCheck(request) { return .health(check) }
+        return fixedRoute(of: request, from: client).map { .fixed($0) }
     }
 }
