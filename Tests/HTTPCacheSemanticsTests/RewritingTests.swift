@@ -132,5 +132,18 @@ import Testing
         #expect(!AcceptEncoding.prefersGzip([:]))
     }
 
+    /// Mutant: the members are counted for each line.
+    @Test(arguments: [(256, 0, true), (128, 128, true), (257, 0, false), (256, 1, false)])
+    func readsAtMost256CodingsOfARequest(first: Int, second: Int, isRead: Bool) {
+        var fields = HTTPFields()
+        for count in [first, second] {
+            let members = repeatElement("a", count: max(0, count - 1)) + (count > 0 ? ["gzip"] : [])
+            fields.append(HTTPField(name: .acceptEncoding, value: members.joined(separator: ",")))
+        }
+        #expect(AcceptEncoding.prefersGzip(fields) == isRead)
+        #expect(AcceptEncoding.Accepted(fields).contains(["gzip"]) == isRead)
+        #expect(AcceptEncoding.normalized(fields) == (isRead ? "gzip" : nil))
+    }
+
     @Test func absentAcceptEncodingStaysAbsent() { #expect(AcceptEncoding.normalized([:]) == nil) }
 }

@@ -1,7 +1,12 @@
 package import HTTPTypes
 
 /// Reads and normalizes `Accept-Encoding`. RFC 9110 §12.5.3
+///
+/// A field with more than 256 members counts as malformed, so that no request takes much time.
+/// Clients send fewer than ten.
 package enum AcceptEncoding {
+    static let maximumMembers = 256
+
     /// Returns one spelling for all requests that accept the same subset of `br`, `gzip` and
     /// `zstd`.
     ///
@@ -64,8 +69,12 @@ package enum AcceptEncoding {
     private static func weights(_ fields: HTTPFields) -> [String: Int]? {
         guard fields.contains(.acceptEncoding) else { return nil }
         var weights: [String: Int] = [:]
+        var count = 0
         for value in fields[values: .acceptEncoding] {
-            for member in value.utf8.split(separator: UInt8(ascii: ",")) {
+            let members = value.utf8.split(separator: UInt8(ascii: ","), maxSplits: maximumMembers)
+            count += members.count
+            guard count <= maximumMembers else { return nil }
+            for member in members {
                 guard let (coding, weight) = read(member) else { return nil }
                 guard let coding else { continue }
                 // If a coding is listed twice, both members must accept it.
