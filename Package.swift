@@ -158,10 +158,13 @@ let package = Package(
                 logging,
             ]
         ),
+        // The rules of services and of configuration files, without the files.
+        .target(name: "CacheRules", dependencies: ["LocalFiles", "HTTPCacheSemantics", "HTTPCache", httpTypes]),
         .target(
             name: "HoldfastConfiguration",
             dependencies: [
-                "LibC", "LocalFiles", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams,
+                "LibC", "LocalFiles", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "CacheRules", httpTypes,
+                yams,
             ]
         ),
         // A client of Redis, and the fleet log and values that are kept there.
@@ -235,8 +238,8 @@ let package = Package(
             name: "Holdfast",
             dependencies: [
                 "LibC", "CZlib", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore",
-                "HTTPClientTransport", "HoldfastConfiguration", "HoldfastContent", httpTypes, nioCore, nioPosix, crypto,
-                logging,
+                "HTTPClientTransport", "CacheRules", "HoldfastConfiguration", "HoldfastContent", httpTypes, nioCore,
+                nioPosix, crypto, logging,
             ]
         ),
 
@@ -377,7 +380,9 @@ let package = Package(
         ),
         .testTarget(
             name: "HoldfastConfigurationTests",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "TestSupport", httpTypes]
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "CacheRules", "HoldfastConfiguration", "TestSupport", httpTypes,
+            ]
         ),
         .testTarget(
             name: "RedisTierTests",
@@ -394,7 +399,7 @@ let package = Package(
         .testTarget(
             name: "HoldfastGatewayTests",
             dependencies: [
-                "LibC", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore",
+                "LibC", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore", "CacheRules",
                 "HoldfastConfiguration", "HoldfastTracing", "LocalSockets", "HTTPWire", "EventLoops",
                 "TLSCertificates", "GatewayRouting", "OriginConnections", "HoldfastGateway", "HoldfastTesting",
                 "TestSupport", "CNGHTTP2", "CZlib", "HTTP2Client", crypto, httpTypes, nioCore, nioPosix, nioSSL,
@@ -499,9 +504,9 @@ let package = Package(
         .testTarget(
             name: "FuzzReplayTests",
             dependencies: [
-                "CNGHTTP2", "HTTPCacheSemantics", "HTTPCache", "FleetTier", "StoreFiles", "HoldfastConfiguration",
-                "RedisTier", "HTTPWire", "GatewayRouting", "OriginConnections", "HoldfastGateway", httpTypes, nioCore,
-                nioHPACK,
+                "CNGHTTP2", "HTTPCacheSemantics", "HTTPCache", "FleetTier", "StoreFiles", "CacheRules",
+                "HoldfastConfiguration", "RedisTier", "HTTPWire", "GatewayRouting", "OriginConnections",
+                "HoldfastGateway", httpTypes, nioCore, nioHPACK,
             ],
             exclude: ["Targets/main.swift", "Targets/Require.swift"]
         ),

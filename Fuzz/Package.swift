@@ -72,9 +72,15 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "CacheRules",
+            dependencies: ["LocalFiles", "HTTPCacheSemantics", "HTTPCache", httpTypes],
+            swiftSettings: settings
+        ),
+        .target(
             name: "HoldfastConfiguration",
             dependencies: [
-                "LibC", "LocalFiles", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams,
+                "LibC", "LocalFiles", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "CacheRules", httpTypes,
+                yams,
             ],
             swiftSettings: settings
         ),
@@ -153,7 +159,7 @@ let package = Package(
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "HoldfastConfiguration", "HTTPWire", "GatewayRouting",
+                "HTTPCacheSemantics", "HTTPCache", "CacheRules", "HoldfastConfiguration", "HTTPWire", "GatewayRouting",
                 "OriginConnections", "HoldfastGateway", "StoreFiles", "RedisTier", "FleetTier", "CFuzzDriver",
                 "CNGHTTP2", httpTypes, nioCore, nioHPACK,
             ],

@@ -47,9 +47,23 @@ let package = Package(
             dependencies: ["LibC", "HTTPCacheSemantics", httpTypes, nioCore, crypto, logging, metrics, tracing],
             swiftSettings: settings
         ),
+        .target(name: "LocalFiles", dependencies: ["LibC"], swiftSettings: settings),
+        .target(
+            name: "HTTPCacheOperations",
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, crypto, logging],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "CacheRules",
+            dependencies: ["LocalFiles", "HTTPCacheSemantics", "HTTPCache", httpTypes],
+            swiftSettings: settings
+        ),
         .target(
             name: "HoldfastConfiguration",
-            dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", httpTypes, yams],
+            dependencies: [
+                "LibC", "LocalFiles", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "CacheRules", httpTypes,
+                yams,
+            ],
             swiftSettings: settings
         ),
 

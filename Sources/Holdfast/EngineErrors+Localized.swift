@@ -1,7 +1,7 @@
+public import CacheRules
 public import HTTPCache
 import HTTPCacheOperations
 public import HTTPCacheSemantics
-public import HoldfastConfiguration
 import HoldfastContent
 
 #if canImport(FoundationEssentials)

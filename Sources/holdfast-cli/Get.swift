@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandLineSupport
 import Holdfast
+import HoldfastConfiguration
 import HoldfastGateway
 import NIOCore
 

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import CacheRules
 @testable import HoldfastConfiguration
 
 @Suite("Address ranges", .timeLimit(.minutes(20))) struct AddressRangeTests {

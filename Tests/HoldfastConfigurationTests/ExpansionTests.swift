@@ -4,6 +4,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
+@testable import CacheRules
 @testable import HoldfastConfiguration
 
 /// References to variables: their syntax, where they are expanded, and that no value is shown.

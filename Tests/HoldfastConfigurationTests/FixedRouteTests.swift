@@ -3,6 +3,7 @@ import HTTPTypes
 import TestSupport
 import Testing
 
+@testable import CacheRules
 @testable import HoldfastConfiguration
 
 /// Routes with `respond`, and `error-pages`, in a file.

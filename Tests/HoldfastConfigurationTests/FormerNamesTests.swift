@@ -1,5 +1,6 @@
 import Testing
 
+@testable import CacheRules
 @testable import HoldfastConfiguration
 
 /// Every name that a setting had before the first release is rejected, and the error gives the new

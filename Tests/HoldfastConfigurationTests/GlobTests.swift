@@ -1,5 +1,6 @@
 import Testing
 
+@testable import CacheRules
 @testable import HoldfastConfiguration
 
 @Suite(.timeLimit(.minutes(20))) struct GlobTests {

@@ -2,6 +2,7 @@ import Foundation
 import HTTPCache
 import Testing
 
+@testable import CacheRules
 @testable import HoldfastConfiguration
 
 /// Configurations of several files: their order, places in messages, folders and limits.

@@ -4,6 +4,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
+@testable import CacheRules
 @testable import HoldfastConfiguration
 
 @Suite(.timeLimit(.minutes(20))) struct LoadingTests {

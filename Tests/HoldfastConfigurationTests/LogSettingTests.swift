@@ -1,5 +1,6 @@
 import Testing
 
+@testable import CacheRules
 @testable import HoldfastConfiguration
 
 @Suite("log", .timeLimit(.minutes(20))) struct LogSettingTests {

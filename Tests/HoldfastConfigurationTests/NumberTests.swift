@@ -1,6 +1,7 @@
 import HTTPCacheSemantics
 import Testing
 
+@testable import CacheRules
 @testable import HoldfastConfiguration
 
 /// Numbers of a file at the limits of integers, in every setting: each is read or refused, and what

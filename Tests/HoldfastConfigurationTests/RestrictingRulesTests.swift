@@ -3,6 +3,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
+@testable import CacheRules
 @testable import HoldfastConfiguration
 
 /// Rules with conditions on cookies, fields or query parameters.

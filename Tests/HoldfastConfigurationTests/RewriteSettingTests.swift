@@ -1,5 +1,6 @@
 import Testing
 
+@testable import CacheRules
 @testable import HoldfastConfiguration
 
 /// `rewrite` of a route.

@@ -2,6 +2,7 @@ import Foundation
 import HTTPCache
 import Testing
 
+@testable import CacheRules
 @testable import HoldfastConfiguration
 
 /// The schema comes from the tables that read a file, and rejects nothing that a reader accepts.

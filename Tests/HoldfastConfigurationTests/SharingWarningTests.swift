@@ -1,5 +1,6 @@
 import Testing
 
+@testable import CacheRules
 @testable import HoldfastConfiguration
 
 /// Rules that lift the directive because of which responses to requests with credentials are

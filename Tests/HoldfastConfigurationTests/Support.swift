@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPTypes
 
+@testable import CacheRules
 @testable import HoldfastConfiguration
 
 /// A request with all its parts, as an engine receives it.

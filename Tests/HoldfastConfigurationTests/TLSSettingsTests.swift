@@ -1,5 +1,6 @@
 import Testing
 
+@testable import CacheRules
 @testable import HoldfastConfiguration
 
 @Suite("Settings of TLS", .timeLimit(.minutes(20))) struct TLSSettingsTests {

@@ -1,6 +1,7 @@
 import HTTPCacheSemantics
 import Testing
 
+@testable import CacheRules
 @testable import HoldfastConfiguration
 
 @Suite(.timeLimit(.minutes(20))) struct URLPatternTests {

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import CacheRules
 @testable import HoldfastConfiguration
 
 /// Rules about hosts to which no route leads.

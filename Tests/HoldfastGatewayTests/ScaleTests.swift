@@ -4,6 +4,7 @@ import HTTPCacheSemantics
 import HoldfastTesting
 import Testing
 
+@testable import CacheRules
 @testable import HoldfastConfiguration
 @testable import HoldfastGateway
 

@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import HoldfastConfiguration
 import Testing
 
 /// README shows code that is compiled and run: `make test` builds `Tests/ConsumerPackage`.

@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import HoldfastConfiguration
 import HoldfastTesting
 import SampleOrigin
 import Testing

@@ -62,8 +62,8 @@ let requestLayer: [Target] = [
         name: "Holdfast",
         dependencies: [
             "LibC", "CZlib", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore",
-            "HTTPClientTransport", "HoldfastConfiguration", "HoldfastContent", httpTypes, nioCore, nioPosix, crypto,
-            logging,
+            "HTTPClientTransport", "CacheRules", "HoldfastConfiguration", "HoldfastContent", httpTypes, nioCore,
+            nioPosix, crypto, logging,
         ]
     ),
     .target(
@@ -92,9 +92,7 @@ let requestLayer: [Target] = [
 /// The targets that both packages have.
 let shared: Set<String> = [
     "CSQLite", "CZlib", "HoldfastMigrations", "StoreFiles", "CacheEviction", "StoreMemory", "OfflineStore",
-    "HTTPCacheSemantics",
-    "HTTPCache", "HTTPCacheOperations",
-    "HoldfastConfiguration", "TestSupport",
+    "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "CacheRules", "HoldfastConfiguration", "TestSupport",
 ]
 
 let package = Package(
@@ -207,10 +205,12 @@ let package = Package(
             // These need the request layer, which is not here.
             exclude: ["Client", "Network/ScriptedTransport+Samples.swift"]
         ),
+        .target(name: "CacheRules", dependencies: ["LocalFiles", "HTTPCacheSemantics", "HTTPCache", httpTypes]),
         .target(
             name: "HoldfastConfiguration",
             dependencies: [
-                "LibC", "LocalFiles", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", httpTypes, yams,
+                "LibC", "LocalFiles", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "CacheRules", httpTypes,
+                yams,
             ]
         ),
         .target(name: "LocalSockets", dependencies: ["LibC"]),
@@ -298,7 +298,7 @@ let package = Package(
             name: "HoldfastGatewayTests",
             dependencies: [
                 "CNGHTTP2", "CZlib", "HTTP2Client", "HTTPWire", "EventLoops", "GatewayRouting", "TLSCertificates",
-                "OriginConnections", "HoldfastGateway", "LocalSockets", "HoldfastConfiguration",
+                "OriginConnections", "HoldfastGateway", "LocalSockets", "CacheRules", "HoldfastConfiguration",
                 "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore", "HoldfastTesting",
                 "TestSupport", "HoldfastTracing", "LibC", crypto, httpTypes, nioCore, nioPosix, nioSSL, logging,
             ],

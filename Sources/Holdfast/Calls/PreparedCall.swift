@@ -1,7 +1,7 @@
+import CacheRules
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
-import HoldfastConfiguration
 import HoldfastContent
 
 /// A call that is ready to run: the request for the engine, and the way to read its response.

@@ -9,6 +9,8 @@ extension CachingClient {
     /// ``close()`` closes both.
     ///
     /// ```swift
+    /// import HoldfastConfiguration
+    ///
     /// let client = try await CachingClient.open(Configuration(contentsOf: "holdfast.yaml"))
     /// ```
     ///

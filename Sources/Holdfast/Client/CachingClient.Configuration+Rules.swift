@@ -1,5 +1,5 @@
+import CacheRules
 import HTTPCacheSemantics
-import HoldfastConfiguration
 
 extension CachingClient.Configuration {
     /// The engine's rules: the rules of the configuration, then the effect of ``offlineReads``.

@@ -1,8 +1,8 @@
+public import CacheRules
 public import HTTPCache
 import HTTPCacheSemantics
 import HTTPClientTransport
 import HTTPTypes
-public import HoldfastConfiguration
 public import Logging
 public import OfflineStore
 import Synchronization

@@ -10,6 +10,7 @@ package import OfflineStore
 /// client:
 ///
 /// ```swift
+/// import HoldfastConfiguration
 /// import HoldfastFleet
 ///
 /// let file = try Configuration(contentsOf: "holdfast.yaml")

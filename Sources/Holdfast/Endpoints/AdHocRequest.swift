@@ -1,6 +1,6 @@
+public import CacheRules
 public import HTTPCache
 public import HTTPTypes
-public import HoldfastConfiguration
 public import HoldfastContent
 
 /// A request without an endpoint type: a URL, and the type that the response decodes to.

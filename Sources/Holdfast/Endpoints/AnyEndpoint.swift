@@ -1,6 +1,6 @@
+public import CacheRules
 public import HTTPCache
 public import HTTPTypes
-public import HoldfastConfiguration
 public import HoldfastContent
 
 #if canImport(FoundationEssentials)

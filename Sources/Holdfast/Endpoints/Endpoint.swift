@@ -1,7 +1,7 @@
+public import CacheRules
 public import HTTPCache
 import HTTPCacheSemantics
 public import HTTPTypes
-public import HoldfastConfiguration
 public import HoldfastContent
 
 #if canImport(FoundationEssentials)

@@ -1,4 +1,4 @@
-public import HoldfastConfiguration
+public import CacheRules
 
 /// A type for an optional requirement of ``Endpoint``: the value's own type or an optional of it.
 ///

@@ -1,4 +1,4 @@
-import HoldfastConfiguration
+import CacheRules
 import HoldfastContent
 import Synchronization
 

@@ -1,7 +1,7 @@
+import CacheRules
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
-import HoldfastConfiguration
 import HoldfastContent
 
 /// A page that another page links to: an endpoint with the link's URL.

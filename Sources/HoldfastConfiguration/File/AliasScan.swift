@@ -1,3 +1,4 @@
+import CacheRules
 import HTTPCacheSemantics
 
 /// Rejects files on which the YAML parser itself could spend exponential time following aliases.

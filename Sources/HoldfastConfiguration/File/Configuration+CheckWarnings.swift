@@ -1,3 +1,4 @@
+package import CacheRules
 import HTTPCacheSemantics
 
 extension Configuration {

@@ -1,3 +1,5 @@
+import CacheRules
+
 extension Configuration {
     /// `clients` of the top level or of a route: the addresses of clients that a gateway serves.
     public struct ClientLists: Sendable, Hashable {

@@ -1,3 +1,5 @@
+import CacheRules
+
 extension Configuration {
     /// The maximum `drain.delay`: 10 minutes. Service managers and platforms usually kill a process
     /// that takes longer to stop.

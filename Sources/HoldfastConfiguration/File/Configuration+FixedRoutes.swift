@@ -1,3 +1,4 @@
+import CacheRules
 package import HTTPCache
 import HTTPCacheSemantics
 package import HTTPTypes

@@ -1,3 +1,4 @@
+import CacheRules
 import HTTPCache
 package import HTTPCacheOperations
 

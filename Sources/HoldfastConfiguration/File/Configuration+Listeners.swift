@@ -1,3 +1,5 @@
+import CacheRules
+
 /// The addresses and sockets on which a gateway listens.
 extension Configuration {
     /// Returns whether clients can reach the gateway over both http and https: only some of its

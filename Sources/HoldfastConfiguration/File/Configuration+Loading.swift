@@ -1,3 +1,4 @@
+import CacheRules
 public import Foundation
 
 extension Configuration {

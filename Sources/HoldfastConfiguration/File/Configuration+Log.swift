@@ -1,3 +1,5 @@
+import CacheRules
+
 extension Configuration {
     /// `log`: the access log, which has one line for each logged client request.
     public struct Log: Sendable, Hashable {

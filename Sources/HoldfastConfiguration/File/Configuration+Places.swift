@@ -1,3 +1,5 @@
+package import CacheRules
+
 extension Configuration {
     /// Returns the place of a top-level setting; `nil` if the files do not set it.
     func place(of setting: String, from: String?) -> Place? {

@@ -1,3 +1,4 @@
+import CacheRules
 import HTTPCacheSemantics
 
 extension Configuration {

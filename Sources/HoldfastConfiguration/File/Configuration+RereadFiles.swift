@@ -1,3 +1,5 @@
+import CacheRules
+
 extension Configuration {
     /// The files that a reload rereads, except those with tokens, with paths that can be opened.
     /// Files that are used only together are in one group.

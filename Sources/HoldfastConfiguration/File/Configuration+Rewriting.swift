@@ -1,3 +1,5 @@
+import CacheRules
+
 extension Configuration {
     /// `rewrite` of a route: how a gateway replaces origin URLs in responses with the URLs that its
     /// clients request. Stored responses stay as the origin sent them.

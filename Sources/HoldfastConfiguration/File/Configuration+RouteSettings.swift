@@ -1,3 +1,5 @@
+import CacheRules
+
 extension Configuration.Route {
     /// The settings of a route with an origin.
     static let settings: [PartSetting<Self>] =

@@ -1,3 +1,4 @@
+public import CacheRules
 public import HTTPCache
 
 /// The content of one configuration file, for the library, the gateway and the tools. Every part is

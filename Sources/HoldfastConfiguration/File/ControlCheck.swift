@@ -1,3 +1,5 @@
+package import CacheRules
+
 extension Configuration {
     /// Returns findings for control plane settings that contradict each other, that would send a
     /// token over a network in clear text, or that would let other machines read metrics although

@@ -1,3 +1,4 @@
+import CacheRules
 import Yams
 
 /// Parses YAML, and therefore JSON, into ``FileValue``.

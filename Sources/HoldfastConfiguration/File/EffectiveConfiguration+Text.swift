@@ -1,3 +1,5 @@
+import CacheRules
+
 extension EffectiveConfiguration: CustomStringConvertible {
     /// Human-readable text, with one line per setting: its value, and its line in the file, its
     /// place in an included file, or `default`.

@@ -1,3 +1,4 @@
+import CacheRules
 import HTTPCache
 import HTTPTypes
 

@@ -1,3 +1,5 @@
+import CacheRules
+
 extension Configuration {
     /// Returns findings for health checks with the same path, of which only one could be requested,
     /// and for those with the path of a route, whose requests the gateway would answer itself.

@@ -1,3 +1,4 @@
+import CacheRules
 import HTTPCacheSemantics
 
 /// Reads a member of `origins`. Each refusal includes its own line number.

@@ -1,3 +1,5 @@
+import CacheRules
+
 extension Configuration {
     /// Returns findings for quotas that have no effect.
     func quotaContradictions() -> [ConfigurationError.Finding] {

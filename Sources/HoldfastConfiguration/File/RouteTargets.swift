@@ -1,3 +1,4 @@
+import CacheRules
 import HTTPCacheSemantics
 
 /// The targets to which a route leads: scheme, host, port and the beginning of the path.

@@ -1,3 +1,4 @@
+import CacheRules
 import HTTPCacheSemantics
 
 /// The settings of the control plane.

@@ -1,3 +1,4 @@
+import CacheRules
 import HTTPCache
 import HTTPCacheOperations
 import HTTPCacheSemantics

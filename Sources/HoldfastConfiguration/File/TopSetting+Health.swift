@@ -1,3 +1,5 @@
+import CacheRules
+
 /// The settings of the gateway's health and metrics.
 extension TopSetting {
     static let health = [

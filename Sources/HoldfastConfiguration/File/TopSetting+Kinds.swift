@@ -1,3 +1,4 @@
+import CacheRules
 import HTTPCacheSemantics
 
 /// Settings by the kind of their value, and readers that need more than one line.

@@ -1,3 +1,4 @@
+import CacheRules
 import HTTPCacheSemantics
 
 /// The JSON Schema of a shape.

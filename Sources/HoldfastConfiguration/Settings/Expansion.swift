@@ -1,3 +1,4 @@
+import CacheRules
 import HTTPCacheSemantics
 
 /// Expands references to environment variables, `${NAME}`, in the scalars of a file. `$${` is the

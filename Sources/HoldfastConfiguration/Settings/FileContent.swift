@@ -1,3 +1,4 @@
+import CacheRules
 import Foundation
 
 /// Reads the bytes of a file, up to a limit.

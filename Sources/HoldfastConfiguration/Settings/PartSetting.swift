@@ -1,3 +1,5 @@
+import CacheRules
+
 /// One setting of a part of a file, such as a route: its name, its values, and how to read it.
 struct PartSetting<Part>: Sendable {
     /// The setting's name in a file.

@@ -1,3 +1,4 @@
+package import CacheRules
 import HTTPCacheSemantics
 
 /// The values of references to variables (`${NAME}`), so that messages can show the reference.

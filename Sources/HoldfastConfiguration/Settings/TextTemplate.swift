@@ -1,3 +1,5 @@
+import CacheRules
+
 /// Text with placeholders in braces, such as `{title}`. Other braces are ordinary text, as in CSS.
 package struct TextTemplate<Name>: Sendable, Hashable
 where Name: RawRepresentable & CaseIterable & Hashable & Sendable, Name.RawValue == String {

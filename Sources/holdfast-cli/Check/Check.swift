@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandLineSupport
 import Foundation
 import Holdfast
+import HoldfastConfiguration
 import HoldfastGateway
 
 /// `holdfast check --config FILE`

@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import HoldfastConfiguration
 import HoldfastFleet
 import HoldfastGateway
 

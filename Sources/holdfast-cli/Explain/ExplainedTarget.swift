@@ -1,6 +1,7 @@
 import HTTPCacheSemantics
 import HTTPTypes
 import Holdfast
+import HoldfastConfiguration
 import HoldfastGateway
 import NIOCore
 

@@ -3,6 +3,7 @@ import CommandLineSupport
 import FleetTier
 import Foundation
 import Holdfast
+import HoldfastConfiguration
 import HoldfastFleet
 
 /// The options of commands that contact a fleet's server.

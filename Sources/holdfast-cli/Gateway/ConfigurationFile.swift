@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandLineSupport
 import Holdfast
+import HoldfastConfiguration
 
 /// Reads configuration files for commands.
 enum ConfigurationFile {

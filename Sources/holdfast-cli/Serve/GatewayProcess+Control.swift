@@ -2,6 +2,7 @@ import CommandLineSupport
 import Foundation
 import HTTPCacheOperations
 import Holdfast
+import HoldfastConfiguration
 import HoldfastControl
 import HoldfastGateway
 import HoldfastMetrics

@@ -2,6 +2,7 @@ import FleetTier
 import Foundation
 import HTTPCache
 import Holdfast
+import HoldfastConfiguration
 import HoldfastFleet
 import HoldfastMetrics
 import Logging

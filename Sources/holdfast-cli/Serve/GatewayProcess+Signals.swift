@@ -1,4 +1,5 @@
 import Holdfast
+import HoldfastConfiguration
 import HoldfastControl
 import HoldfastGateway
 import LibC

@@ -1,5 +1,6 @@
 import HTTPCacheOperations
 import Holdfast
+import HoldfastConfiguration
 import HoldfastControl
 import HoldfastFleet
 import HoldfastGateway

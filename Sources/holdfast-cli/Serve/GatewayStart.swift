@@ -1,6 +1,7 @@
 import CommandLineSupport
 import HTTPCacheOperations
 import Holdfast
+import HoldfastConfiguration
 import HoldfastControl
 import HoldfastFleet
 import HoldfastGateway

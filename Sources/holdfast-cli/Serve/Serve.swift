@@ -3,6 +3,7 @@ import CommandLineSupport
 import Foundation
 import HTTPCacheOperations
 import Holdfast
+import HoldfastConfiguration
 import HoldfastGateway
 import HoldfastTracing
 import Logging

@@ -1,6 +1,7 @@
 import CommandLineSupport
 import HTTPCacheOperations
 import Holdfast
+import HoldfastConfiguration
 import HoldfastGateway
 
 /// The settings that a gateway runs with. A setting from outside the file takes precedence over the

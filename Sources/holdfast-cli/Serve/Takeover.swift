@@ -1,6 +1,7 @@
 import CommandLineSupport
 import Foundation
 import Holdfast
+import HoldfastConfiguration
 import HoldfastControl
 import HoldfastGateway
 import LibC

@@ -1,6 +1,7 @@
 import HTTPCache
 import HTTPTypes
 
+@testable import CacheRules
 @testable import HTTPCacheSemantics
 @testable import HoldfastConfiguration
 

@@ -1,6 +1,6 @@
+import CacheRules
 import HTTPCache
 import HTTPTypes
-import HoldfastConfiguration
 
 /// The identity of an exchange: the request, and every setting that affects how its response is
 /// fetched and stored. Calls with equal identities can share one exchange.

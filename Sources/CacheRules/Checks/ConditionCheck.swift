@@ -1,0 +1,23 @@
+package import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+
+extension RequestRestriction.Conditions {
+    /// The settings that cannot be used, with a message for each.
+    package var faults: [(setting: String, message: String)] {
+        var faults: [(setting: String, message: String)] = []
+        for name in cookies.keys.sorted() where !CookieNames.isPattern(name) {
+            let message = "\(shown(name)) is not a cookie name, or the beginning of one followed by a star."
+            faults.append(("match.cookie", message))
+        }
+        for (field, values) in fields.sorted(by: { $0.key.rawName < $1.key.rawName }) where !values.isEmpty {
+            guard
+                CredentialPartition.isCredential(HTTPField(name: field, value: "")) || FieldRules.isSecretByName(field)
+            else { continue }
+            let message =
+                "'\(field.rawName)' holds a secret, so its value must not be in this file. Write its name alone."
+            faults.append(("match.field", message))
+        }
+        return faults
+    }
+}

@@ -1,0 +1,2 @@
+// A configuration contains rules, so a program that reads a file imports only this module.
+@_exported public import CacheRules
