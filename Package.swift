@@ -271,8 +271,8 @@ let package = Package(
         .executableTarget(
             name: "holdfast-cli",
             dependencies: [
-                "LibC", "LocalFiles", "HTTPCacheOperations", "HTTPCacheExplaining", "StoreFiles", "OfflineStore",
-                "HoldfastConfiguration",
+                "LibC", "LocalFiles", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HTTPCacheExplaining",
+                "StoreFiles", "OfflineStore", "HoldfastConfiguration",
                 "HoldfastMetrics", "HoldfastTracing", "LocalSockets", "HoldfastGateway", "HoldfastControl", "Holdfast",
                 "FleetTier", "HoldfastFleet", "CommandLineSupport", argumentParser, asyncHTTPClient, crypto, logging,
                 nioCore, nioHTTP1, nioPosix, serviceLifecycle, unixSignals,
@@ -341,7 +341,11 @@ let package = Package(
             path: "Tests/HTTP2CasesTool"
         ),
         // Prints keys, which tests compare between processes.
-        .executableTarget(name: "key-probe", dependencies: ["Holdfast", "HoldfastTesting"], path: "Tests/KeyProbe"),
+        .executableTarget(
+            name: "key-probe",
+            dependencies: ["HTTPCache", "Holdfast", "HoldfastTesting"],
+            path: "Tests/KeyProbe"
+        ),
         // A load with faults through the built gateway, judged by an oracle: scripts/soak.
         .executableTarget(name: "soak", dependencies: ["HTTP2Client"], path: "Tests/Soak"),
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import Holdfast
 import Hummingbird
+import Logging
 import MomentsExample
 
 @main

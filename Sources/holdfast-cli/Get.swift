@@ -1,8 +1,10 @@
 import ArgumentParser
 import CommandLineSupport
+import HTTPCache
 import Holdfast
 import HoldfastConfiguration
 import HoldfastGateway
+import Logging
 import NIOCore
 
 /// `holdfast get URL --store STORE`, `holdfast get URL --config FILE`

@@ -1,6 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastTesting
+import Logging
 import MomentsExample
 import Testing
 

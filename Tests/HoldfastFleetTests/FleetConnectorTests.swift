@@ -3,6 +3,7 @@ import Holdfast
 import HoldfastConfiguration
 import HoldfastFleet
 import HoldfastTesting
+import Logging
 import Testing
 
 /// How a client joins the fleet of its configuration file.

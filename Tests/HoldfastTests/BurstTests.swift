@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCache
 import HoldfastTesting
 import SampleOrigin
 import Testing

@@ -1,6 +1,9 @@
 import Foundation
+import HTTPCache
+import HTTPCacheSemantics
 import Holdfast
 import HoldfastTesting
+import Logging
 import NIOCore
 import Synchronization
 import Testing

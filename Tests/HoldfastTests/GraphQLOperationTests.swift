@@ -2,6 +2,7 @@ import Foundation
 import HTTPCache
 import Holdfast
 import HoldfastTesting
+import Logging
 import NIOCore
 import SampleOrigin
 import Testing

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCache
 import Holdfast
 import HoldfastTesting
 import Testing

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCacheSemantics
 import Holdfast
 import HoldfastConfiguration
 import HoldfastTesting

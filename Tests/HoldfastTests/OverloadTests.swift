@@ -1,3 +1,4 @@
+import HTTPCache
 import HoldfastTesting
 import Testing
 

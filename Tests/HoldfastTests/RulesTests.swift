@@ -2,6 +2,7 @@ import Foundation
 import Holdfast
 import HoldfastConfiguration
 import HoldfastTesting
+import Logging
 import SampleOrigin
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastTesting
+import Logging
 import Testing
 
 /// A client on a scripted transport, a real store on disk and clocks that stand still.

@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCacheSemantics
 import HoldfastTesting
 import Testing
 

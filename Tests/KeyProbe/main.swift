@@ -1,3 +1,4 @@
+import HTTPCache
 import Holdfast
 import HoldfastTesting
 

@@ -12,7 +12,8 @@ extension RequestRestriction.Conditions {
         }
         for (field, values) in fields.sorted(by: { $0.key.rawName < $1.key.rawName }) where !values.isEmpty {
             guard
-                CredentialPartition.isCredential(HTTPField(name: field, value: "")) || FieldRules.isSecretByName(field)
+                CredentialPartition.isCredential(HTTPField(name: field, value: ""))
+                    || SettableFields.isSecretByName(field)
             else { continue }
             let message =
                 "'\(field.rawName)' holds a secret, so its value must not be in this file. Write its name alone."

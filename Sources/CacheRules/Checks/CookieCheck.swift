@@ -106,7 +106,9 @@ struct CookieCheck {
         if CredentialPartition.isCredential(HTTPField(name: name, value: "")) {
             return "\(shown) is a credential, so its values cannot select shared responses. Use 'store.per'."
         }
-        if !FieldRules.maySet(name) { return "\(shown) cannot be listed: it belongs to the cache or the connection." }
+        if !SettableFields.maySet(name) {
+            return "\(shown) cannot be listed: it belongs to the cache or the connection."
+        }
         if !name.canonicalName.utf8.allSatisfy({ $0.isAlphanumeric || $0 == UInt8(ascii: "-") }) {
             return
                 "\(shown) cannot be listed: servers read names with other characters than letters, digits and '-' in different ways."

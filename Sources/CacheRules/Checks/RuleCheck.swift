@@ -104,11 +104,11 @@ package struct RuleCheck {
         guard let fields else { return }
         if fields.isEmpty { report(setting, "It has no fields. Add one, or remove the setting.") }
         for (name, source) in fields.sorted(by: { $0.key.canonicalName < $1.key.canonicalName }) {
-            guard FieldRules.maySet(name) else {
+            guard SettableFields.maySet(name) else {
                 report(setting, "'\(name.rawName)' cannot be set: it belongs to the cache or the connection.")
                 continue
             }
-            if case .literal = source, FieldRules.isSecretByName(name) {
+            if case .literal = source, SettableFields.isSecretByName(name) {
                 report(
                     setting,
                     "'\(name.rawName)' holds a secret, which must not be in this file. Write '{env: NAME}' or '{file: PATH}'."
@@ -126,7 +126,7 @@ package struct RuleCheck {
     private mutating func checkRemoved(_ setting: String, _ names: [HTTPField.Name]?) {
         guard let names else { return }
         if names.isEmpty { report(setting, "The list is empty. Add fields, or remove the setting.") }
-        for name in names where !FieldRules.mayRemove(name) {
+        for name in names where !SettableFields.mayRemove(name) {
             report(setting, "'\(name.rawName)' cannot be removed: it frames the message or identifies its target.")
         }
     }

@@ -1,5 +1,5 @@
 import Foundation
-public import HTTPCache
+package import HTTPCache
 
 /// Rule settings for a single request (`CacheRequest.overrides`). They take precedence over the
 /// engine's rules.
@@ -13,11 +13,11 @@ public import HTTPCache
 ///
 /// Two overrides with the same settings and field values are equal, so you may create an override
 /// for each request. The settings of an override that you reuse are checked only once.
-public struct RuleOverride: SettingsOverriding {
+package struct RuleOverride: SettingsOverriding {
     /// The settings.
-    public let settings: RuleSettings
+    package let settings: RuleSettings
     /// The name in explanations.
-    public let name: String
+    package let name: String
     /// The field values. They may be secrets and are never shown.
     private let values: FieldSources.Values
     /// The hash of all settings and values. It is computed once, because every request uses it.
@@ -34,7 +34,7 @@ public struct RuleOverride: SettingsOverriding {
     ///     uses the current folder.
     /// - Throws: ``ConfigurationError`` if settings contradict each other or are out of range, or
     ///   if the value of a field is missing.
-    public init(
+    package init(
         _ settings: RuleSettings,
         named name: String = "endpoint",
         environment: [String: String]? = nil,
@@ -60,14 +60,14 @@ public struct RuleOverride: SettingsOverriding {
     }
 
     /// See `SettingsOverriding`.
-    public func apply(to settings: inout ExchangeSettings) {
+    package func apply(to settings: inout ExchangeSettings) {
         for index in SettingSet(of: self.settings).indices {
             Setting.all[index].apply(self.settings, values, &settings)
         }
     }
 
     /// See `SettingsOverriding`.
-    public var decisions: [RuleDecision] {
+    package var decisions: [RuleDecision] {
         SettingSet(of: settings).indices.map { index in
             let setting = Setting.all[index]
             return RuleDecision(setting: setting.name, value: setting.written(settings) ?? "", rule: name)
@@ -76,17 +76,17 @@ public struct RuleOverride: SettingsOverriding {
 
     /// Returns whether two overrides have the same settings and field values. Their names may
     /// differ.
-    public static func == (left: Self, right: Self) -> Bool {
+    package static func == (left: Self, right: Self) -> Bool {
         left.hash == right.hash && left.settings == right.settings && left.values == right.values
     }
 
     /// Hashes the settings and field values, but not the name.
-    public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
 extension RuleOverride: CustomReflectable {
     /// The name and settings, without field values.
-    public var customMirror: Mirror { Mirror(self, children: ["name": name, "settings": settings]) }
+    package var customMirror: Mirror { Mirror(self, children: ["name": name, "settings": settings]) }
 }
 
 extension RuleSettings {

@@ -85,7 +85,7 @@ package enum Writers {
     private static func value(_ value: FieldValue, of name: HTTPField.Name) -> String {
         switch value {
         // A rule with a literal secret is rejected. Messages about the rule also hide its value.
-        case .literal(let text): FieldRules.isSecretByName(name) ? Redaction.placeholder : Redaction.uriText(text)
+        case .literal(let text): SettableFields.isSecretByName(name) ? Redaction.placeholder : Redaction.uriText(text)
         case .environment(let variable): "(from the environment: \(variable))"
         case .file(let path): "(from the file: \(path))"
         }

@@ -1,3 +1,4 @@
+import HTTPCache
 import HTTPTypes
 import NIOCore
 import Synchronization

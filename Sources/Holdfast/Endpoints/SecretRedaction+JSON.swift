@@ -1,3 +1,4 @@
+import HTTPCache
 import HTTPCacheSemantics
 
 extension SecretRedaction {

@@ -31,7 +31,7 @@ extension Shape {
         case (.secret, _): try Self.rejectReference(in: value)
         case (.fields, .mapping(let fields, _)):
             for field in fields {
-                if let name = HTTPField.Name(field.key), FieldRules.isSecretByName(name) {
+                if let name = HTTPField.Name(field.key), SettableFields.isSecretByName(name) {
                     try Self.rejectReference(in: field.value)
                 } else if case .mapping = field.value {
                     try Self.rejectReference(in: field.value)

@@ -1,5 +1,6 @@
 public import Foundation
 public import Holdfast
+import Logging
 
 /// A client with a scripted network, a temporary store, and manual clocks: see
 /// ``withTestClient(_:logger:_:)``.

@@ -1,5 +1,5 @@
 package import HTTPCache
-public import HTTPCacheSemantics
+package import HTTPCacheSemantics
 import StoreFiles
 import Synchronization
 
@@ -10,7 +10,7 @@ extension CacheManager {
     /// ```swift
     /// for try await entry in store.entries() { print(entry.shortID, entry.redactedURI ?? "") }
     /// ```
-    public func entries(_ kind: StoreEntry.Kind? = nil) -> StoreEntries {
+    package func entries(_ kind: StoreEntry.Kind? = nil) -> StoreEntries {
         StoreEntries(core: core, kind: kind)
     }
 
@@ -18,7 +18,7 @@ extension CacheManager {
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
-    public func entries(for target: TargetURI) async throws -> [StoreEntry] {
+    package func entries(for target: TargetURI) async throws -> [StoreEntry] {
         _ = now()
         return try core.read { connection, database in
             let statement = try connection.prepare(Self.targetQuery.sql(database.state))
@@ -51,7 +51,7 @@ extension CacheManager {
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
-    public func entry(forObjectKey key: String) async throws -> StoreEntry? {
+    package func entry(forObjectKey key: String) async throws -> StoreEntry? {
         _ = now()
         return try core.read { connection, database in
             let statement = try connection.prepare(Self.objectQuery.sql(database.state))

@@ -2,9 +2,9 @@
 ///
 /// Each page is one short read, and nothing is locked between pages. Entries that are added or
 /// removed in the meantime may or may not be seen. The sequence reads heads, never bodies.
-public struct StoreEntries: AsyncSequence, Sendable {
+package struct StoreEntries: AsyncSequence, Sendable {
     /// The type of the elements.
-    public typealias Element = StoreEntry
+    package typealias Element = StoreEntry
 
     private static let pageLength: Int64 = 256
 
@@ -12,7 +12,7 @@ public struct StoreEntries: AsyncSequence, Sendable {
     let kind: StoreEntry.Kind?
 
     /// Reads the entries page by page.
-    public struct AsyncIterator: AsyncIteratorProtocol {
+    package struct AsyncIterator: AsyncIteratorProtocol {
         private let entries: StoreEntries
         private var page: ArraySlice<StoreEntry> = []
         private var last: Int64 = .min
@@ -25,7 +25,7 @@ public struct StoreEntries: AsyncSequence, Sendable {
         /// Returns the next entry.
         ///
         /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
-        public mutating func next() async throws -> StoreEntry? {
+        package mutating func next() async throws -> StoreEntry? {
             while page.isEmpty, !isAtEnd {
                 let next = try await entries.page(after: last)
                 page = next.entries[...]
@@ -37,7 +37,7 @@ public struct StoreEntries: AsyncSequence, Sendable {
     }
 
     /// Creates an iterator that begins at the first entry.
-    public func makeAsyncIterator() -> AsyncIterator {
+    package func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(self)
     }
 

@@ -1,12 +1,12 @@
 import HTTPCache
-public import HTTPCacheSemantics
-public import HTTPTypes
+package import HTTPCacheSemantics
+package import HTTPTypes
 import StoreFiles
 
 /// One stored response or object, described without reading its body.
-public struct StoreEntry: Sendable, Hashable, Identifiable {
+package struct StoreEntry: Sendable, Hashable, Identifiable {
     /// The kind of a stored entry.
-    public enum Kind: String, Sendable, Hashable, CaseIterable {
+    package enum Kind: String, Sendable, Hashable, CaseIterable {
         /// A raw response.
         case response
         /// A Codable object.
@@ -14,7 +14,7 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
     }
 
     /// The key of an entry. Objects' keys are compared by their bytes.
-    public enum Key: Sendable {
+    package enum Key: Sendable {
         /// A response's key. Its query may contain secrets: show ``StoreEntry/redactedURI``
         /// instead.
         case response(CacheKey)
@@ -23,7 +23,7 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
     }
 
     /// The kind of partition that an entry belongs to, without its name.
-    public enum Partition: String, Sendable, Hashable {
+    package enum Partition: String, Sendable, Hashable {
         /// The partition that all requests share.
         case common
         /// The partition of a named principal.
@@ -33,59 +33,59 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
     }
 
     /// The store's number for the entry. A store never reuses a number.
-    public let id: Int64
+    package let id: Int64
     /// 16 hexadecimal digits that stay the same while the store exists.
     ///
     /// All variants of a key have the same digits.
-    public let shortID: String
+    package let shortID: String
     /// Whether it is a response or an object.
-    public let kind: Kind
+    package let kind: Kind
     /// Its key; `nil` if the key is damaged.
-    public let key: Key?
+    package let key: Key?
     /// The request's method; `nil` for objects.
-    public let method: HTTPRequest.Method?
+    package let method: HTTPRequest.Method?
     /// The target URI with its secrets replaced; `nil` for objects.
-    public let redactedURI: String?
+    package let redactedURI: String?
     /// The kind of its partition; `nil` for objects.
-    public let partition: Partition?
+    package let partition: Partition?
     /// The response's status; `nil` for objects.
-    public let status: HTTPResponse.Status?
+    package let status: HTTPResponse.Status?
     /// The media type; `nil` if it has none.
-    public let contentType: String?
+    package let contentType: String?
     /// The length of the body, in bytes.
-    public let bodyLength: Int64
+    package let bodyLength: Int64
     /// When it was first stored.
-    public let storedAt: Timestamp
+    package let storedAt: Timestamp
     /// The first instant at which it is stale, or no longer live; `nil` if it never expires.
-    public let expiresAt: Timestamp?
+    package let expiresAt: Timestamp?
     /// When the entry was stored or last renewed. Whether it has expired also depends on this time.
     private let receivedAt: Timestamp
     /// Whether it may be served stale when the origin is unreachable.
     ///
     /// Always true for objects.
-    public let isUsableStale: Bool
+    package let isUsableStale: Bool
     /// Whether it was invalidated and must be validated before use. While the origin is
     /// unreachable, it may still be served, unless an unsafe request invalidated it.
-    public var isInvalidated: Bool { invalidation != nil }
+    package var isInvalidated: Bool { invalidation != nil }
     /// The cause of its invalidation; `nil` if it was not invalidated.
-    public let invalidation: InvalidationCause?
+    package let invalidation: InvalidationCause?
     /// Whether it is pinned, so that it is never evicted.
-    public let isPinned: Bool
+    package let isPinned: Bool
     /// When it was last used, as recorded on disk.
     ///
     /// Uses are recorded in memory. They are written when the store is closed, or when eviction
     /// passes over the entry.
-    public let lastUsedAt: Timestamp
+    package let lastUsedAt: Timestamp
     /// The names of the request fields that `Vary` selects by, in lowercase and sorted.
-    public let selectingNames: [String]
+    package let selectingNames: [String]
     /// Whether part of it was found to be damaged, so that it is no longer served.
-    public let isDamaged: Bool
+    package let isDamaged: Bool
 
     /// Returns whether it is stale, or no longer live, at an instant.
     ///
     /// An entry stored while the clock was ahead of that instant is expired, unless it never
     /// expires.
-    public func isExpired(at now: Timestamp) -> Bool {
+    package func isExpired(at now: Timestamp) -> Bool {
         isInvalidated || expiresAt.map { $0.isOver(at: now, storedAt: receivedAt) } ?? false
     }
 
@@ -158,7 +158,7 @@ public struct StoreEntry: Sendable, Hashable, Identifiable {
 
 extension StoreEntry.Key: Hashable {
     /// Returns whether both are the same key.
-    public static func == (left: Self, right: Self) -> Bool {
+    package static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
         case (.response(let one), .response(let another)): one == another
         case (.object(let one), .object(let another)): one.hasSameBytes(as: another)
@@ -167,7 +167,7 @@ extension StoreEntry.Key: Hashable {
     }
 
     /// Feeds the key's bytes into the hasher.
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         switch self {
         case .response(let key): hasher.combine(key)
         case .object(let key): hasher.combine(bytesOf: key)

@@ -1,10 +1,13 @@
 import ArgumentParser
 import CommandLineSupport
 import Foundation
+import HTTPCache
 import HTTPCacheExplaining
+import HTTPCacheSemantics
 import Holdfast
 import HoldfastConfiguration
 import HoldfastGateway
+import Logging
 import NIOCore
 
 /// `holdfast explain URL --store STORE`, `holdfast explain URL --config FILE`

@@ -1,3 +1,4 @@
+import HTTPCache
 import HTTPCacheExplaining
 import Holdfast
 import HoldfastGateway

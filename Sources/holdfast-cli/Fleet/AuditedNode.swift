@@ -1,6 +1,7 @@
 import CommandLineSupport
 import Foundation
 import HTTPCacheExplaining
+import HTTPCacheSemantics
 import Holdfast
 import HoldfastControl
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandLineSupport
 import FleetTier
+import HTTPCache
 import Holdfast
 import HoldfastFleet
 

@@ -1,5 +1,6 @@
 import CommandLineSupport
 import FleetTier
+import HTTPCache
 import HTTPCacheOperations
 import Holdfast
 

@@ -3,6 +3,7 @@ import CommandLineSupport
 import Foundation
 import Holdfast
 import HoldfastControl
+import Logging
 import NIOHTTP1
 import UnixSignals
 

@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import CommandLineSupport
 import Foundation
+import HTTPCacheSemantics
 import HTTPTypes
 import Holdfast
 import HoldfastConfiguration

@@ -1,3 +1,5 @@
+import HTTPCache
+import HTTPCacheSemantics
 import Holdfast
 import HoldfastConfiguration
 import StoreFiles

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandLineSupport
 import Foundation
+import HTTPCacheSemantics
 import Holdfast
 import HoldfastConfiguration
 

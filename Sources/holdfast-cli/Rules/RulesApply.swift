@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandLineSupport
+import HTTPCache
 import Holdfast
 import HoldfastConfiguration
 

@@ -1,6 +1,7 @@
 import CommandLineSupport
 import Foundation
 import HTTPCacheOperations
+import HTTPCacheSemantics
 import Holdfast
 import HoldfastConfiguration
 import HoldfastControl

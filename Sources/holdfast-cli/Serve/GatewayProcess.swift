@@ -1,3 +1,4 @@
+import HTTPCache
 import HTTPCacheOperations
 import Holdfast
 import HoldfastConfiguration

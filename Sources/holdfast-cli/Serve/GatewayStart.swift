@@ -1,5 +1,7 @@
 import CommandLineSupport
+import HTTPCache
 import HTTPCacheOperations
+import HTTPCacheSemantics
 import Holdfast
 import HoldfastConfiguration
 import HoldfastControl

@@ -1,5 +1,6 @@
 import CommandLineSupport
 import Foundation
+import HTTPCacheSemantics
 import Holdfast
 import HoldfastControl
 import HoldfastGateway

@@ -1,6 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastGateway
+import Logging
 
 /// Writes each message as a JSON object on one line: `time` (RFC 3339, UTC), `level`, `message`,
 /// `logger`, and the message's metadata under its keys.

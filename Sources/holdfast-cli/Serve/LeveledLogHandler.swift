@@ -1,6 +1,7 @@
 import HTTPCacheOperations
 import Holdfast
 import HoldfastGateway
+import Logging
 
 /// Writes messages at or above a level that can change at run time.
 struct LeveledLogHandler: LogHandler {

@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import Holdfast
 import HoldfastConfiguration
 import HoldfastGateway

@@ -1,4 +1,5 @@
 import CommandLineSupport
+import HTTPCache
 import HTTPCacheExplaining
 import HTTPCacheOperations
 import HTTPTypes

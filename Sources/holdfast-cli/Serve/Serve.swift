@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandLineSupport
 import Foundation
 import HTTPCacheOperations
+import HTTPCacheSemantics
 import Holdfast
 import HoldfastConfiguration
 import HoldfastGateway

@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastTesting
+import Logging
 import Synchronization
 import Testing
 

@@ -1,5 +1,6 @@
 import Holdfast
 import HoldfastTesting
+import Logging
 import Testing
 
 /// The page "Plugins".

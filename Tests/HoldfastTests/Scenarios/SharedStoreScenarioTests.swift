@@ -1,6 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastTesting
+import Logging
 import Testing
 
 /// Two clients on one store, as an application and its widget have.

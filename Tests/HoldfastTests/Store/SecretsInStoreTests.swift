@@ -1,6 +1,8 @@
 import Foundation
+import HTTPCache
 import Holdfast
 import HoldfastTesting
+import Logging
 import NIOCore
 import Testing
 

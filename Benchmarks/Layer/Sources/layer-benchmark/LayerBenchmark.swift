@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import Dispatch
 import Foundation
 import Holdfast
+import Logging
 import NIOCore
 import NIOHTTP1
 

@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 package import HTTPTypes
 
 /// The fields that a rule may set and remove.
-package enum FieldRules {
+package enum SettableFields {
     /// Fields that frame a message, control its connection or name its target. RFC 9110 §7.6.1
     static let untouchable: Set<String> = [
         "connection", "content-length", "host", "http2-settings", "keep-alive", "proxy-connection", "te", "trailer",
