@@ -19,14 +19,14 @@ import Tracing
 ///
 /// **Storing a response.** `Fetcher` receives the origin's response, and `FetchDecision` decides
 /// whether to store it. `Fetcher` then calls ``ResponseStore/beginWrite(_:fencingNumber:)`` with
-/// the head, key, expiry and tags (a ``ResponseDraft``), ``ResponseWriter/append(_:)`` for each
-/// piece of the body, and ``ResponseWriter/finish()``. Nothing is visible before `finish()`, which
-/// makes one entry visible in one commit. A 304 only writes a new head:
+/// the head, key, expiry and tags (a ``ResponseDraft``), ``StoredResponseWriter/append(_:)`` for
+/// each piece of the body, and ``StoredResponseWriter/finish()``. Nothing is visible before
+/// `finish()`, which makes one entry visible in one commit. A 304 only writes a new head:
 /// ``ResponseStore/freshen(_:with:fencingNumber:)``.
 public final class CacheEngine: Sendable {
     package let store: any ResponseStore
     /// The store's ``ResponseStore/blockingLookup``.
-    let blockingLookup: (@Sendable (CacheKey) throws -> [StoredResponse])?
+    let blockingLookup: (@Sendable (StoreKey) throws -> [StoredResponse])?
     let readingPace = ExecutionContext.ReadingPace()
     let transport: any Transport
     /// The transport's ``Transport/callbacks``.
@@ -229,7 +229,7 @@ public final class CacheEngine: Sendable {
     ///
     /// `nil` if the request has no `http` or `https` target, or if its method, its content or a
     /// rule does not allow stored responses.
-    public func key(for request: CacheRequest) -> CacheKey? {
+    public func key(for request: CacheRequest) -> StoreKey? {
         prepare(request)?.key
     }
 

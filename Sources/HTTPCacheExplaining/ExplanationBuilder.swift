@@ -7,7 +7,7 @@ struct ExplanationBuilder {
     private let engine: CacheEngine
     private let prepared: PreparedRequest
     /// The cache key; `nil` if the request bypasses the store.
-    private var key: CacheKey? { prepared.key }
+    private var key: StoreKey? { prepared.key }
     let now: Timestamp
     var dryRun: DryRun
 
@@ -174,7 +174,7 @@ struct ExplanationBuilder {
             + "success before error, then the latest Date)"
     }
 
-    private func describe(_ key: CacheKey) -> Explanation.Key {
+    private func describe(_ key: StoreKey) -> Explanation.Key {
         let components = key.components
         return Explanation.Key(
             partition: components.partition.kindWord,
@@ -215,7 +215,7 @@ struct ExplanationBuilder {
     }
 }
 
-extension CacheKey.Partition {
+extension StoreKey.Partition {
     /// The kind of the partition. It never shows the principal.
     var kindWord: String {
         switch self {

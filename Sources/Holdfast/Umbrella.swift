@@ -23,10 +23,10 @@
 @_exported public import struct HTTPCache.TransportRequest
 @_exported public import struct HTTPCache.TransportResponse
 @_exported public import protocol HTTPCache.WallClock
-@_exported public import struct HTTPCacheSemantics.CacheKey
 @_exported public import struct HTTPCacheSemantics.CacheOutcome
 @_exported public import enum HTTPCacheSemantics.Expiry
 @_exported public import enum HTTPCacheSemantics.StorageRefusal
+@_exported public import struct HTTPCacheSemantics.StoreKey
 @_exported public import struct HTTPCacheSemantics.TargetPrefix
 @_exported public import struct HTTPCacheSemantics.TargetURI
 @_exported public import struct HTTPCacheSemantics.Timestamp

@@ -64,7 +64,7 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
         /// response; see ``HoldfastError/rejected`` and ``HoldfastError/body``.
         public static let dataFormat = Code(description: "dataFormat")
         /// A call was started without a client: it does not have its own, and
-        /// `CachingClient.current` is not set. Or `Authenticator.signOut(erasing:)` found no
+        /// `CachingClient.current` is not set. Or `TokenAuthenticator.signOut(erasing:)` found no
         /// client whose store it could erase.
         public static let noClient = Code(description: "noClient")
         /// The response has no content, but a value was expected.

@@ -139,10 +139,10 @@ public final class FaultyResponseStore: ResponseStore {
     public var changes: StoreChangeFeed { base.changes }
 
     /// Always `nil`, so that every lookup can fail.
-    public func resident(_ key: CacheKey) -> [StoredResponse]? { nil }
+    public func resident(_ key: StoreKey) -> [StoredResponse]? { nil }
 
     /// See `ResponseStore`.
-    public func lookup(_ key: CacheKey) async throws -> [StoredResponse] {
+    public func lookup(_ key: StoreKey) async throws -> [StoredResponse] {
         try await perform(.lookup) { try await base.lookup(key) }
     }
 
@@ -157,7 +157,7 @@ public final class FaultyResponseStore: ResponseStore {
     public func beginWrite(
         _ draft: ResponseDraft,
         fencingNumber: InvalidationSequence
-    ) async throws -> (any ResponseWriter)? {
+    ) async throws -> (any StoredResponseWriter)? {
         let writer = try await perform(.beginWrite) { try await base.beginWrite(draft, fencingNumber: fencingNumber) }
         return writer.map { Writer(store: self, base: $0) }
     }
@@ -189,11 +189,11 @@ public final class FaultyResponseStore: ResponseStore {
         }
     }
 
-    private final class Writer: ResponseWriter {
+    private final class Writer: StoredResponseWriter {
         private let store: FaultyResponseStore
-        private let base: any ResponseWriter
+        private let base: any StoredResponseWriter
 
-        init(store: FaultyResponseStore, base: any ResponseWriter) {
+        init(store: FaultyResponseStore, base: any StoredResponseWriter) {
             self.store = store
             self.base = base
         }

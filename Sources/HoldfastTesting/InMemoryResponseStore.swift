@@ -8,7 +8,7 @@ import Synchronization
 /// store.
 public final class InMemoryResponseStore: ResponseStore {
     package struct State: Sendable {
-        var responses: [CacheKey: [StoredResponse]] = [:]
+        var responses: [StoreKey: [StoredResponse]] = [:]
         var bodies: [Int64: ByteBuffer] = [:]
         var tags: [Int64: [String]] = [:]
         var pinned: Set<Int64> = []
@@ -38,12 +38,12 @@ public final class InMemoryResponseStore: ResponseStore {
     }
 
     /// See `ResponseStore`. It finds every response, because all are in memory.
-    public func resident(_ key: CacheKey) -> [StoredResponse]? {
+    public func resident(_ key: StoreKey) -> [StoredResponse]? {
         state.withLock { $0.responses[key] ?? [] }
     }
 
     /// See `ResponseStore`.
-    public func lookup(_ key: CacheKey) async throws -> [StoredResponse] {
+    public func lookup(_ key: StoreKey) async throws -> [StoredResponse] {
         state.withLock { $0.responses[key] ?? [] }
     }
 
@@ -66,7 +66,7 @@ public final class InMemoryResponseStore: ResponseStore {
     public func beginWrite(
         _ draft: ResponseDraft,
         fencingNumber: InvalidationSequence
-    ) async throws -> (any ResponseWriter)? {
+    ) async throws -> (any StoredResponseWriter)? {
         draft.hasAcceptableTags ? Writer(store: self, draft: draft, fencingNumber: fencingNumber) : nil
     }
 
@@ -136,7 +136,7 @@ public final class InMemoryResponseStore: ResponseStore {
         return stored
     }
 
-    private final class Writer: ResponseWriter {
+    private final class Writer: StoredResponseWriter {
         private let store: InMemoryResponseStore
         private let draft: ResponseDraft
         private let fencingNumber: InvalidationSequence
@@ -241,7 +241,7 @@ extension InMemoryResponseStore.State {
         pinned.remove(response.id)
     }
 
-    fileprivate func isInvalidated(_ key: CacheKey, tags: [String], after fencingNumber: InvalidationSequence) -> Bool {
+    fileprivate func isInvalidated(_ key: StoreKey, tags: [String], after fencingNumber: InvalidationSequence) -> Bool {
         invalidations.contains { $0.number > fencingNumber.number && $0.scope.covers(key, tags: tags) }
     }
 }

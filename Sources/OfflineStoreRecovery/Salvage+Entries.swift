@@ -110,7 +110,7 @@ extension Salvage {
     private func copy(_ entry: SourceEntry, _ source: Source, _ connection: Connection) throws -> Bool {
         var entry = entry
         guard let kind = EntryKind(rawValue: entry.row.kind) else { return false }
-        let key = kind == .response ? CacheKey(bytes: entry.row.key) : nil
+        let key = kind == .response ? StoreKey(bytes: entry.row.key) : nil
         let isKeyWhole =
             source.hasher.map {
                 $0.indexHash(entry.row.key, kind == .response ? .responseKey : .objectKey) == entry.row.keyHash
@@ -147,7 +147,7 @@ extension Salvage {
     private func fate(
         of entry: SourceEntry,
         _ kind: EntryKind,
-        _ key: CacheKey?,
+        _ key: StoreKey?,
         _ tags: [CarriedTag],
         _ source: Source
     ) -> Fate {
@@ -223,7 +223,7 @@ extension Salvage {
     private func insert(
         _ entry: SourceEntry,
         _ kind: EntryKind,
-        _ key: CacheKey?,
+        _ key: StoreKey?,
         tags: [[UInt8]],
         _ connection: Connection
     ) throws -> Bool {

@@ -69,7 +69,7 @@ package final class MemoryTier: Sendable {
     /// - Parameters:
     ///   - sequence: the number of the last invalidation, read before this call.
     ///   - recency: the log that records the first use in a period.
-    package func responses(_ key: CacheKey, hash: Int64, sequence: Int64, recency: RecencyLog) -> Found<
+    package func responses(_ key: StoreKey, hash: Int64, sequence: Int64, recency: RecencyLog) -> Found<
         [StoredResponse]
     > {
         let found = find(key.bytes, hash, sequence, recency)

@@ -47,7 +47,7 @@ package final class UnwrittenInvalidations: Sendable {
         /// - Parameter tags: returns the hashes of a response's tags.
         package func apply(
             to responses: [StoredResponse],
-            key: CacheKey,
+            key: StoreKey,
             tags: (StoredResponse) throws -> [Int64]
         ) rethrows -> [StoredResponse] {
             if isEmpty || responses.isEmpty { return responses }

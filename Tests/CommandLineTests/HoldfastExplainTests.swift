@@ -32,7 +32,7 @@ struct HoldfastExplainTests {
                 responseTime: now
             )
             let draft = ResponseDraft(
-                key: CacheKey(target: try target ?? TargetURI(Self.url)),
+                key: StoreKey(target: try target ?? TargetURI(Self.url)),
                 head: head,
                 freshUntil: CachePolicy(kind: .private).freshUntil(head),
                 isUsableStale: false,

@@ -103,7 +103,7 @@ struct HoldfastRulesTests {
                 responseTime: received
             )
             let draft = ResponseDraft(
-                key: CacheKey(target: try TargetURI("http://a.example\(path)")),
+                key: StoreKey(target: try TargetURI("http://a.example\(path)")),
                 head: head,
                 freshUntil: CachePolicy(kind: .private).freshUntil(head),
                 isUsableStale: fields[.cacheControl]?.contains("must-revalidate") != true,
@@ -242,7 +242,7 @@ struct HoldfastRulesTests {
             #expect(image["usableStale"] as? Bool == true)
             #expect(image["timeToLiveSeconds"] as? Double ?? 0 > 3000)
             let store = try await CacheManager.openReadOnly(at: place.store)
-            let key = CacheKey(target: try TargetURI("http://a.example/list?page=1"))
+            let key = StoreKey(target: try TargetURI("http://a.example/list?page=1"))
             let found = try #require(try await store.storedResponse(for: key))
             #expect(String(buffer: found.response.body) == "body of /list-10000")
             try await store.close()

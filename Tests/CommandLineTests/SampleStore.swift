@@ -123,7 +123,7 @@ enum SampleStore {
             responseTime: now
         )
         let policy = CachePolicy(kind: .private)
-        let key = CacheKey(
+        let key = StoreKey(
             partition: principal.map { .principal($0) } ?? .common,
             method: .get,
             target: try TargetURI(url)

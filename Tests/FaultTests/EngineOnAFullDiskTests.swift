@@ -65,7 +65,7 @@ import Testing
                 let response = try await engine.respond(to: CacheRequest(head: head))
                 #expect(try await response.body.collect(upTo: 1 << 24).readableBytes == large.utf8.count)
                 while engine.inFlightFetchCount > 0 { await Task.yield() }
-                let found = try await store.responses.lookup(CacheKey(method: .get, target: target))
+                let found = try await store.responses.lookup(StoreKey(method: .get, target: target))
                 return (response.outcome.isStored, !found.isEmpty)
             }
             #expect(try await isStored("/before") == (true, true))

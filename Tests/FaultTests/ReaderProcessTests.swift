@@ -69,7 +69,7 @@ import Testing
     @Test func streamsFollowEntriesStoredByAnotherProcess() async throws {
         let store = try await CacheManager.openForFaults(folder.path + "/store")
         let url = "https://a.example/page"
-        let key = CacheKey(method: .get, target: try TargetURI(url))
+        let key = StoreKey(method: .get, target: try TargetURI(url))
         @Sendable func put(_ text: String) async throws {
             let response = RawResponse(
                 status: .ok,

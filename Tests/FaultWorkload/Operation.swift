@@ -31,8 +31,8 @@ package struct Place: Hashable, Sendable, Comparable, CustomStringConvertible {
         get throws { try TargetURI("https://origin.example/\(lane)/\(index)") }
     }
 
-    package var cacheKey: CacheKey {
-        get throws { CacheKey(partition: .common, method: .get, target: try target) }
+    package var cacheKey: StoreKey {
+        get throws { StoreKey(partition: .common, method: .get, target: try target) }
     }
 
     package var objectKey: String { "\(lane)/\(index)" }

@@ -154,7 +154,7 @@ extension CacheManager {
         }
     }
 
-    private static func draft(_ key: CacheKey, _ fields: HTTPFields, _ tags: [String]) -> ResponseDraft {
+    private static func draft(_ key: StoreKey, _ fields: HTTPFields, _ tags: [String]) -> ResponseDraft {
         let now = FixedClock().now()
         return ResponseDraft(
             key: key,

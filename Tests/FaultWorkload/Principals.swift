@@ -18,7 +18,7 @@ extension CacheManager {
         let now = FixedClock().now()
         let target = try TargetURI("https://a.example/\(index)")
         let draft = ResponseDraft(
-            key: CacheKey(partition: .principal(name), target: target),
+            key: StoreKey(partition: .principal(name), target: target),
             head: StoredResponseHead(status: .ok, fields: [:], requestTime: now, responseTime: now),
             freshUntil: now.adding(.seconds(60)),
             isUsableStale: true,

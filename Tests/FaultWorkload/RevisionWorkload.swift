@@ -16,7 +16,7 @@ package enum RevisionWorkload {
     package static let revising: CacheManager.Revising = { stored in
         let parts = stored.key.components
         let target = parts.target.ignoring(ParameterNames(["session"]))
-        return ResponseRevision(key: CacheKey(partition: parts.partition, method: parts.method, target: target))
+        return ResponseRevision(key: StoreKey(partition: parts.partition, method: parts.method, target: target))
     }
 
     /// Stores every response under its first key. Those received last are not the ones stored last.
@@ -34,7 +34,7 @@ package enum RevisionWorkload {
         let content = content(path, index)
         let received = Timestamp(milliseconds: 1_000_000 + Int64((index + path) % count))
         let draft = ResponseDraft(
-            key: CacheKey(target: try target(path, index)),
+            key: StoreKey(target: try target(path, index)),
             head: StoredResponseHead(
                 status: .ok,
                 fields: [.eTag: "\(index)"],
@@ -105,7 +105,7 @@ package enum RevisionWorkload {
         in store: CacheManager,
         _ findings: inout [String]
     ) async throws -> Int? {
-        let responses = try await store.responses.lookup(CacheKey(target: target))
+        let responses = try await store.responses.lookup(StoreKey(target: target))
         guard let response = responses.first else { return nil }
         if responses.count > 1 { findings.append("\(target) has \(responses.count) variants") }
         guard let index = response.head.fields[.eTag].flatMap({ Int($0) }),

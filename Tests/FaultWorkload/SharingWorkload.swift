@@ -19,8 +19,8 @@ package struct SharingWorkload: Sendable {
 
     package init(_ store: CacheManager) { self.store = store }
 
-    private static func key(_ number: Int) throws -> CacheKey {
-        CacheKey(target: try TargetURI("https://origin.example/\(number)"))
+    private static func key(_ number: Int) throws -> StoreKey {
+        StoreKey(target: try TargetURI("https://origin.example/\(number)"))
     }
 
     private static func cursor(_ number: Int) -> LogCursor {

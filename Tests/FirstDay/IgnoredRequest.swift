@@ -9,7 +9,7 @@ private struct OtherTypes: Endpoint {
     let path = "/x"
     let baseURL: URL  // ignored: its type is 'URL'
     let method: String  // ignored: expects 'HTTPRequest.Method'
-    let task: Parameters  // ignored: its type is 'Parameters'
+    let task: RequestParameters  // ignored: its type is 'RequestParameters'
     let headers: [String: String]?  // ignored: expects 'HTTPFields' or '[String: String]'
     let principal: UUID  // ignored: expects 'String' or 'String?'
     let secrets: [String]  // ignored: expects 'Secrets'

@@ -42,7 +42,7 @@ private enum Computed: OwnAPI {
     var envelope: Envelope { Envelope() }  // ignored: its type is 'Envelope'
     var emptyBody: EmptyContent { .isMissing }  // ignored: 'emptyContent' of type
     var maximumBodyBytes: UInt { 7 }  // ignored: its type is 'UInt'
-    var retryPolicy: RetryPolicy { .never }  // ignored: 'retry' of type
+    var retryPolicy: RetryPlan { .never }  // ignored: 'retry' of type
     var redirect: RedirectPolicy { .never }  // ignored: 'redirects' of type
     var sampleResponse: String { "{}" }  // ignored: its type is 'String'
 }

@@ -40,7 +40,7 @@ private struct AllPlain: Endpoint {
     let offlineReads = OfflineReads.despiteDirectives
     let maximumBodyBytes = 1 << 20
     let timeout = Duration.seconds(3)
-    let retry = RetryPolicy()
+    let retry = RetryPlan()
     let sampleResponse = SampleResponse(json: "{}")
 }
 
@@ -52,7 +52,7 @@ private enum AllComputed: Endpoint {
     var offlineReads: OfflineReads { .despiteDirectives }
     var maximumBodyBytes: Int { 1 << 20 }
     var timeout: Duration { .seconds(3) }
-    var retry: RetryPolicy { RetryPolicy() }
+    var retry: RetryPlan { RetryPlan() }
     var sampleResponse: SampleResponse { SampleResponse(json: "{}") }
 }
 
@@ -63,7 +63,7 @@ private struct AllOptional: Endpoint {
     var offlineReads: OfflineReads?
     var maximumBodyBytes: Int?
     var timeout: Duration?
-    var retry: RetryPolicy?
+    var retry: RetryPlan?
     var sampleResponse: SampleResponse?
 }
 
@@ -72,7 +72,7 @@ private struct AllOptional: Endpoint {
 private protocol OwnAPI: Endpoint {}
 extension OwnAPI {
     var timeout: Duration { .seconds(3) }
-    var retry: RetryPolicy? { RetryPolicy() }
+    var retry: RetryPlan? { RetryPlan() }
 }
 
 private struct OfOwnAPI: OwnAPI { let path = "/own" }

@@ -4,7 +4,7 @@ import Holdfast
 private struct Feed: Endpoint { let path = "/x" }
 
 @MainActor private final class Screen {
-    private var subscription: Subscription?
+    private var subscription: StreamSubscription?
     private var text = ""
 
     func open(_ client: CachingClient) {
@@ -18,7 +18,7 @@ private struct Feed: Endpoint { let path = "/x" }
 }
 
 private actor Counter {
-    private var subscription: Subscription?
+    private var subscription: StreamSubscription?
     private var count = 0
 
     func open(_ client: CachingClient) {
@@ -31,7 +31,7 @@ private actor Counter {
 private final class Plain {
     private var count = 0
 
-    func open(_ client: CachingClient) -> Subscription {
+    func open(_ client: CachingClient) -> StreamSubscription {
         client.startWith(Feed()).subscribe(owner: self) { plain, _ in plain.count += 1 }  // says: Sendable
     }
 }

@@ -28,12 +28,12 @@ private func parameters(
             "decimal": decimal, "sort": Sort.newest, "input": Input(a: page), "literal": "x",
         ]),
         .graphQL(GraphQLOperation("{ a }", variables: ["i": Input(a: 1), "page": page])),
-        .graphQL(GraphQLOperation("{ a }", variables: Parameters(Input(a: 1)))),
+        .graphQL(GraphQLOperation("{ a }", variables: RequestParameters(Input(a: 1)))),
     ]
 }
 
 private func defaults(page: Int, key: String) throws {
-    var parameters = Parameters()
+    var parameters = RequestParameters()
     parameters["page"] = page
     parameters["key"] = key
     parameters["on"] = .boolean(true)

@@ -58,7 +58,7 @@ import Testing
             }
         }
 
-        func put(_ key: CacheKey) async throws {
+        func put(_ key: StoreKey) async throws {
             let now = Timestamp(seconds: 1_767_225_600)
             let draft = ResponseDraft(
                 key: key,
@@ -71,7 +71,7 @@ import Testing
             #expect(try await writer.finish() != nil)
         }
 
-        func isMarked(_ key: CacheKey) -> Bool? {
+        func isMarked(_ key: StoreKey) -> Bool? {
             store.resident(key)?.first.map { $0.head.invalidation != nil }
         }
 
@@ -84,8 +84,8 @@ import Testing
         InMemoryLogEngine(clock: ContinuousClock()) { EngineTime(milliseconds: SystemWallClock().now().milliseconds) }
     }
 
-    private func key(_ path: String) throws -> CacheKey {
-        CacheKey(target: try TargetURI("https://a.example\(path)"))
+    private func key(_ path: String) throws -> StoreKey {
+        StoreKey(target: try TargetURI("https://a.example\(path)"))
     }
 
     private func run(_ nodes: [Node], _ body: () async throws -> Void) async throws {

@@ -7,8 +7,8 @@ import Testing
 /// The judgement of other nodes' responses by the purges that are known.
 @Suite(.timeLimit(.minutes(20))) struct KnownPurgesTests {
     private func place(_ number: UInt64, epoch: UInt64 = 1) -> LogPosition { LogPosition(epoch: epoch, number: number) }
-    private func key(_ path: String = "/a/b") throws -> CacheKey {
-        CacheKey(target: try TargetURI("https://a.example\(path)"))
+    private func key(_ path: String = "/a/b") throws -> StoreKey {
+        StoreKey(target: try TargetURI("https://a.example\(path)"))
     }
 
     private func scopes() throws -> [InvalidationScope] {
@@ -30,7 +30,7 @@ import Testing
             if case .all = scope { continue }
             #expect(
                 try known.isCurrent(
-                    CacheKey(target: TargetURI("https://b.example/x")),
+                    StoreKey(target: TargetURI("https://b.example/x")),
                     tags: ["u"],
                     fencingPosition: place(4)
                 )

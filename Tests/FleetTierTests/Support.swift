@@ -14,7 +14,7 @@ struct ResponseBench {
     static let now = Timestamp(milliseconds: 1_767_225_600_000)
 
     let keys: FleetKeys
-    let key: CacheKey
+    let key: StoreKey
     let names: ValueNames
     let sealer: EnvelopeSealer
 
@@ -30,8 +30,8 @@ struct ResponseBench {
         sealer = EnvelopeSealer(keys: keys)
     }
 
-    static func key(_ path: String) throws -> CacheKey {
-        CacheKey(target: try TargetURI("https://origin.example\(path)?page=private-page"))
+    static func key(_ path: String) throws -> StoreKey {
+        StoreKey(target: try TargetURI("https://origin.example\(path)?page=private-page"))
     }
 
     func draft(tags: [String] = ["secret-tag", "news"], _ change: (inout StoredResponseHead) -> Void = { _ in })
@@ -81,13 +81,13 @@ struct ResponseBench {
         return try sealer.seal(envelope ?? self.envelope(), as: names.envelope, using: &random)
     }
 
-    func opened(_ bytes: ByteBuffer, as name: ValueName? = nil, for key: CacheKey? = nil) throws -> ResponseEnvelope {
+    func opened(_ bytes: ByteBuffer, as name: ValueName? = nil, for key: StoreKey? = nil) throws -> ResponseEnvelope {
         guard case .response(let envelope) = try sealer.open(bytes, as: name ?? names.envelope, for: key ?? self.key)
         else { throw SealFault.malformed }
         return envelope
     }
 
-    func fault(_ bytes: ByteBuffer, as name: ValueName? = nil, for key: CacheKey? = nil) -> SealFault? {
+    func fault(_ bytes: ByteBuffer, as name: ValueName? = nil, for key: StoreKey? = nil) -> SealFault? {
         do throws(SealFault) {
             _ = try sealer.open(bytes, as: name ?? names.envelope, for: key ?? self.key)
             return nil

@@ -9,8 +9,8 @@ import Testing
 struct CacheKeyPropertyTests {
     static let seeds: [UInt64] = [1, 0xC0FFEE, 20_260_301]
 
-    private func components(_ generator: inout SeededGenerator) throws -> CacheKey.Components {
-        let partition: CacheKey.Partition =
+    private func components(_ generator: inout SeededGenerator) throws -> StoreKey.Components {
+        let partition: StoreKey.Partition =
             switch Int.random(in: 0..<3, using: &generator) {
             case 0: .common
             case 1: .principal(generator.text(maximum: 6))
@@ -23,15 +23,15 @@ struct CacheKeyPropertyTests {
         let hosts = ["a.example", "a.example:81", "[::1]", "b"]
         let path = generator.text(maximum: 8).filter { !$0.isASCII || ($0 > " " && $0 != "\u{7F}") }
         let target = try TargetURI("http://\(hosts[Int.random(in: 0..<4, using: &generator)])/\(path)")
-        var content: CacheKey.Content?
+        var content: StoreKey.Content?
         if Bool.random(using: &generator) {
-            content = CacheKey.Content(
+            content = StoreKey.Content(
                 type: Bool.random(using: &generator) ? generator.text(maximum: 4) : nil,
                 coding: Bool.random(using: &generator) ? generator.text(maximum: 4) : nil,
                 sha256: (0..<32).map { _ in .random(in: 0...255, using: &generator) }
             )
         }
-        return CacheKey.Components(
+        return StoreKey.Components(
             partition: partition,
             method: methods[Int.random(in: 0..<4, using: &generator)],
             target: target,
@@ -44,14 +44,14 @@ struct CacheKeyPropertyTests {
         var generator = SeededGenerator(seed: seed)
         for round in 0..<800 {
             let parts = try components(&generator)
-            let key = CacheKey(
+            let key = StoreKey(
                 partition: parts.partition,
                 method: parts.method,
                 target: parts.target,
                 content: parts.content
             )
             try #require(key.components == parts, "seed \(seed), round \(round)")
-            let read = try #require(CacheKey(bytes: key.bytes), "seed \(seed), round \(round)")
+            let read = try #require(StoreKey(bytes: key.bytes), "seed \(seed), round \(round)")
             try #require(read.bytes == key.bytes, "seed \(seed), round \(round)")
             try #require(key.outline.method == parts.method, "seed \(seed), round \(round)")
             let canonicalTarget = parts.target.canonicalBytes
@@ -65,7 +65,7 @@ struct CacheKeyPropertyTests {
         var seen: [[UInt8]: String] = [:]
         for round in 0..<800 {
             let parts = try components(&generator)
-            let key = CacheKey(
+            let key = StoreKey(
                 partition: parts.partition,
                 method: parts.method,
                 target: parts.target,
@@ -80,7 +80,7 @@ struct CacheKeyPropertyTests {
         #expect(Set(seen.values).count == seen.count, "seed \(seed): one request, two keys")
     }
 
-    private func bytes(of parts: CacheKey.Components) -> String {
+    private func bytes(of parts: StoreKey.Components) -> String {
         let partition: String =
             switch parts.partition {
             case .common: "common"
@@ -100,7 +100,7 @@ struct CacheKeyPropertyTests {
         var generator = SeededGenerator(seed: seed)
         for round in 0..<1_500 {
             let parts = try components(&generator)
-            let key = CacheKey(
+            let key = StoreKey(
                 partition: parts.partition,
                 method: parts.method,
                 target: parts.target,
@@ -120,9 +120,9 @@ struct CacheKeyPropertyTests {
                     at: Int.random(in: 0...damagedBytes.count, using: &generator)
                 )
             }
-            guard damagedBytes != key.bytes, let damaged = CacheKey(bytes: damagedBytes) else { continue }
+            guard damagedBytes != key.bytes, let damaged = StoreKey(bytes: damagedBytes) else { continue }
             let read = damaged.components
-            let again = CacheKey(
+            let again = StoreKey(
                 partition: read.partition,
                 method: read.method,
                 target: read.target,
@@ -140,8 +140,8 @@ struct CacheKeyPropertyTests {
             var bytes: [UInt8] = (0..<Int.random(in: 0...24, using: &generator)).map { _ in
                 .random(in: 0...255, using: &generator)
             }
-            if !bytes.isEmpty { bytes[0] = CacheKey.version }
-            if let key = CacheKey(bytes: bytes) { #expect(key.bytes == bytes) }
+            if !bytes.isEmpty { bytes[0] = StoreKey.version }
+            if let key = StoreKey(bytes: bytes) { #expect(key.bytes == bytes) }
         }
     }
 }

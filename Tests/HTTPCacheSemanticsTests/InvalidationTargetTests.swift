@@ -156,7 +156,7 @@ struct ReferenceTests {
             let base = bases[Int.random(in: 0..<bases.count, using: &generator)]
             guard let target = TargetURI(reference: text.utf8, relativeTo: base) else { continue }
             count += 1
-            #expect(CacheKey(bytes: CacheKey(target: target).bytes) != nil, "'\(text)' from \(base.uri)")
+            #expect(StoreKey(bytes: StoreKey(target: target).bytes) != nil, "'\(text)' from \(base.uri)")
             if !text.isEmpty, text.first != "?", text.first != "#" {
                 #expect(TargetURI(reference: target.uri.utf8, relativeTo: base) == target, "'\(text)' from \(base.uri)")
             }

@@ -31,7 +31,7 @@ struct KeyAttackTests {
     func everyPartOfTheTargetChangesTheKey(scheme: String, authority: String, path: String) throws {
         let keyed = try #require(wire("/x?q"))
         let other = try #require(wire(path, scheme: scheme, authority: authority))
-        #expect(CacheKey(target: keyed) != CacheKey(target: other))
+        #expect(StoreKey(target: keyed) != StoreKey(target: other))
         #expect(keyed.canonicalBytes != other.canonicalBytes, "invalidation would confuse the two")
     }
 
@@ -44,13 +44,13 @@ struct KeyAttackTests {
         #expect(wire("/", scheme: "http", authority: "a.example:443") != wire("/", scheme: "http"))
     }
 
-    /// Mutant: `CacheKey.init` writes `GET` for every method.
+    /// Mutant: `StoreKey.init` writes `GET` for every method.
     @Test(arguments: ["POST", "QUERY", "OPTIONS", "get", "GET "])
     func everyMethodHasItsOwnKeys(name: String) throws {
         let target = try #require(wire("/"))
         // A name that is not a token is not a method.
         guard let method = HTTPRequest.Method(name) else { return #expect(name == "GET ") }
-        #expect(CacheKey(method: method, target: target) != CacheKey(target: target))
+        #expect(StoreKey(method: method, target: target) != StoreKey(target: target))
     }
 
     /// Bytes cannot be moved from the end of one part to the start of the next.
@@ -58,19 +58,19 @@ struct KeyAttackTests {
     /// Mutant: `CanonicalWriter.write(_: String?)` without its line for the length.
     @Test func noByteMovesAcrossABorder() throws {
         let paths = ["/ab?c", "/a?bc", "/abc", "/abc?", "/?abc", "/a%3Fbc", "/a?b?c", "/a?b&c"]
-        let keys = Set(paths.compactMap { wire($0) }.map { CacheKey(target: $0) })
+        let keys = Set(paths.compactMap { wire($0) }.map { StoreKey(target: $0) })
         #expect(keys.count == paths.count)
 
         // The border between host and path, and between the partition and the parts after it.
         let hosts = try [#require(wire("/x", authority: "a.b")), #require(wire("/.b/x", authority: "a"))]
-        #expect(CacheKey(target: hosts[0]) != CacheKey(target: hosts[1]))
+        #expect(StoreKey(target: hosts[0]) != StoreKey(target: hosts[1]))
         let plain = try #require(wire("/"))
-        let bytes = CacheKey(target: plain).bytes
+        let bytes = StoreKey(target: plain).bytes
         let swallowing = String(decoding: bytes.dropFirst(2), as: UTF8.self)
-        #expect(CacheKey(partition: .principal(swallowing), target: plain).bytes != bytes)
+        #expect(StoreKey(partition: .principal(swallowing), target: plain).bytes != bytes)
         #expect(
-            CacheKey(partition: .principal("u\u{4}GET"), target: plain)
-                != CacheKey(partition: .principal("u"), target: plain)
+            StoreKey(partition: .principal("u\u{4}GET"), target: plain)
+                != StoreKey(partition: .principal("u"), target: plain)
         )
     }
 
@@ -82,8 +82,8 @@ struct KeyAttackTests {
         let short = try #require(wire("/" + String(repeating: "a", count: 10)))
         for length in [10 + 128, 10 + 256, 10 + 16_384] {
             let long = try #require(wire("/" + String(repeating: "a", count: length)))
-            #expect(CacheKey(target: long) != CacheKey(target: short))
-            #expect(CacheKey(bytes: CacheKey(target: long).bytes)?.components.target == long)
+            #expect(StoreKey(target: long) != StoreKey(target: short))
+            #expect(StoreKey(bytes: StoreKey(target: long).bytes)?.components.target == long)
         }
     }
 
@@ -101,10 +101,10 @@ struct KeyAttackTests {
             "a=1%20",
             "a=1%00", "a=1%23", "a=1%0a", "a", "a=", "=1", ";", "&", "a=1;", "a=1%3B", "a=1%3b",
         ]
-        var seen: [CacheKey: String] = [:]
+        var seen: [StoreKey: String] = [:]
         for query in queries {
             let target = try #require(wire("/x?" + query), "/x?\(query)")
-            let other = seen.updateValue(query, forKey: CacheKey(target: target))
+            let other = seen.updateValue(query, forKey: StoreKey(target: target))
             #expect(other == nil, "'\(query)' and '\(other ?? "")' share a key")
             #expect(target.query == query)
         }
@@ -124,10 +124,10 @@ struct KeyAttackTests {
     func pathIsKeyedByteByByte(path: String) throws {
         let target = try #require(wire(path))
         #expect(target.requestTarget == path)
-        let key = CacheKey(target: target)
+        let key = StoreKey(target: target)
         #expect(key.components.target.requestTarget == path)
         // Read back from a store, the key names the same path.
-        #expect(CacheKey(bytes: key.bytes) == key)
+        #expect(StoreKey(bytes: key.bytes) == key)
     }
 
     /// Mutant: the path is compared after `%2e` was decoded (any of the changes named for
@@ -138,7 +138,7 @@ struct KeyAttackTests {
             "/a/b%00",
             "/a/b%20", "/A/b", "/a\\b", "/%61/b", "//a/b",
         ]
-        let keys = Set(paths.compactMap { wire($0) }.map { CacheKey(target: $0) })
+        let keys = Set(paths.compactMap { wire($0) }.map { StoreKey(target: $0) })
         #expect(keys.count == paths.count)
     }
 
@@ -174,7 +174,7 @@ struct KeyAttackTests {
         let dotted = try #require(wire("/", authority: "a.example."))
         let plain = try #require(wire("/"))
         #expect(dotted.authority == "a.example.")
-        #expect(CacheKey(target: dotted) != CacheKey(target: plain))
+        #expect(StoreKey(target: dotted) != StoreKey(target: plain))
     }
 
     /// Mutant: `Authority.parse` takes the port from the last colon of any authority, a bracketed
@@ -184,10 +184,10 @@ struct KeyAttackTests {
         let ported = try #require(wire("/", authority: "[2001:db8::1]:8443"))
         #expect(plain.authority == "[2001:db8::1]" && plain.port == 443)
         #expect(ported.authority == "[2001:db8::1]:8443" && ported.port == 8443)
-        #expect(Set([plain, ported].map { CacheKey(target: $0) }).count == 2)
+        #expect(Set([plain, ported].map { StoreKey(target: $0) }).count == 2)
         // Another spelling of the address is another key: nothing is shared that need not be.
         let spelled = try #require(wire("/", authority: "[2001:db8:0::1]"))
-        #expect(CacheKey(target: spelled) != CacheKey(target: plain))
+        #expect(StoreKey(target: spelled) != StoreKey(target: plain))
     }
 
     /// Case matters everywhere except in scheme and host. RFC 9110 §4.2.3
@@ -207,16 +207,16 @@ struct KeyAttackTests {
         let target = try #require(wire("/search"))
         let query = try #require(HTTPRequest.Method("QUERY"))
         let (one, two) = ([UInt8](repeating: 1, count: 32), [UInt8](repeating: 2, count: 32))
-        let contents: [CacheKey.Content?] = [
+        let contents: [StoreKey.Content?] = [
             nil, .init(type: nil, coding: nil, sha256: one), .init(type: nil, coding: nil, sha256: two),
             .init(type: "a/b", coding: nil, sha256: one), .init(type: "a/c", coding: nil, sha256: one),
             .init(type: "a/b", coding: "gzip", sha256: one), .init(type: "a/b", coding: "br", sha256: one),
             .init(type: nil, coding: "a/b", sha256: one), .init(type: "", coding: nil, sha256: one),
         ]
-        var keys: Set<CacheKey> = []
+        var keys: Set<StoreKey> = []
         for content in contents {
-            keys.insert(CacheKey(method: query, target: target, content: content))
-            keys.insert(CacheKey(method: .post, target: target, content: content))
+            keys.insert(StoreKey(method: query, target: target, content: content))
+            keys.insert(StoreKey(method: .post, target: target, content: content))
         }
         #expect(keys.count == 2 * contents.count)
     }
@@ -229,7 +229,7 @@ struct KeyAttackTests {
             "", "/x.css", ";x.css", "%3Bx.css", "%0ax.css", "%23x.css", "%3Fx.css", "%2Fx.css", "%00x.css", ".css",
             "?x.css", "!.css",
         ]
-        let keys = suffixes.compactMap { wire("/account" + $0) }.map { CacheKey(target: $0) }
+        let keys = suffixes.compactMap { wire("/account" + $0) }.map { StoreKey(target: $0) }
         #expect(Set(keys).count == suffixes.count)
         #expect(wire("/static/..%2faccount") != wire("/account"))
         #expect(wire("/static/../account") != wire("/account"))
@@ -244,12 +244,12 @@ struct KeyAttackTests {
     /// of credentials, or leaves out the name or digest.
     @Test func tenantsShareNoKey() throws {
         let target = try #require(wire("/"))
-        let partitions: [CacheKey.Partition] = [
+        let partitions: [StoreKey.Partition] = [
             .common, .principal(""), .principal("\u{0}"), .principal("a"), .principal("b"), .principal("a "),
             .principal("A"),
             .credentials([]), .credentials([0]), .credentials(Array("a".utf8)), .credentials(Array("b".utf8)),
         ]
-        let keys = partitions.map { CacheKey(partition: $0, target: target) }
+        let keys = partitions.map { StoreKey(partition: $0, target: target) }
         #expect(Set(keys.map(\.bytes)).count == partitions.count)
         for (partition, key) in zip(partitions, keys) {
             #expect(key.components.partition == partition)
@@ -278,7 +278,7 @@ struct KeyAttackTests {
             for shown in ["\(target)", String(reflecting: target), "\([target])", target.redacted] {
                 #expect(!shown.contains("s3cret"), "\(shown)")
             }
-            let key = CacheKey(partition: .principal("u"), target: target)
+            let key = StoreKey(partition: .principal("u"), target: target)
             for shown in ["\(key)", String(reflecting: key), "\(key.components)"] {
                 #expect(!shown.contains("s3cret"), "\(shown)")
             }

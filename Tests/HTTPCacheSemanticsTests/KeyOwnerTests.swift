@@ -8,19 +8,19 @@ import Testing
         "ada", "ada2", "ad", "Ada", "", "e\u{301}", "\u{e9}", "\u{4}ada", String(repeating: "n", count: 300),
     ]
 
-    private static func key(_ partition: CacheKey.Partition) throws -> CacheKey {
-        CacheKey(partition: partition, target: try TargetURI("https://a.example/x?y"))
+    private static func key(_ partition: StoreKey.Partition) throws -> StoreKey {
+        StoreKey(partition: partition, target: try TargetURI("https://a.example/x?y"))
     }
 
     @Test func ownerIsThePrincipalThatTheCallerNamed() throws {
         for name in Self.names {
-            for partition in [CacheKey.Partition.principal(name), .credentials(Self.digest, of: name)] {
+            for partition in [StoreKey.Partition.principal(name), .credentials(Self.digest, of: name)] {
                 let key = try Self.key(partition)
                 #expect(KeyOwner(key) == KeyOwner(name))
-                #expect(CacheKey(bytes: key.bytes)?.components.partition == partition)
+                #expect(StoreKey(bytes: key.bytes)?.components.partition == partition)
             }
         }
-        let unnamed: [CacheKey.Partition] = [
+        let unnamed: [StoreKey.Partition] = [
             .common, .credentials(Self.digest), .credentials(Self.digest, of: nil), .credentials([1, 2]),
             .credentials([]),
         ]
@@ -39,14 +39,14 @@ import Testing
     @Test func namesAreComparedByTheirBytesInTheEncodingToo() throws {
         for owner in Self.names {
             for name in Self.names {
-                for partition in [CacheKey.Partition.principal(name), .credentials(Self.digest, of: name)] {
+                for partition in [StoreKey.Partition.principal(name), .credentials(Self.digest, of: name)] {
                     let key = try Self.key(partition)
                     let isSame = Array(owner.utf8) == Array(name.utf8)
                     #expect(KeyOwner(owner).covers(key) == isSame)
                     #expect(Self.covers(KeyOwner(owner).canonicalBytes, key.bytes) == isSame)
                 }
             }
-            for partition in [CacheKey.Partition.common, .credentials(Self.digest)] {
+            for partition in [StoreKey.Partition.common, .credentials(Self.digest)] {
                 #expect(!KeyOwner(owner).covers(try Self.key(partition)))
             }
         }
@@ -54,7 +54,7 @@ import Testing
 
     @Test func bytesThatBreakOffCoverNothing() throws {
         let owner = KeyOwner("ada").canonicalBytes
-        for partition in [CacheKey.Partition.principal("ada"), .credentials(Self.digest, of: "ada")] {
+        for partition in [StoreKey.Partition.principal("ada"), .credentials(Self.digest, of: "ada")] {
             let key = try Self.key(partition).bytes
             let nameEnd = partition == .principal("ada") ? 6 : 39
             for count in 0..<key.count {

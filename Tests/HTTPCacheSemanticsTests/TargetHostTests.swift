@@ -16,9 +16,9 @@ struct TargetHostTests {
     func coversTargetsOfEverySchemeAndPort(host: String, target: String, isCovered: Bool) throws {
         let (host, target) = (try TargetHost(host), try TargetURI(target))
         #expect(host.covers(target) == isCovered)
-        for partition in [CacheKey.Partition.common, .principal("p"), .credentials([0, 0xFF])] {
+        for partition in [StoreKey.Partition.common, .principal("p"), .credentials([0, 0xFF])] {
             for method in [HTTPRequest.Method.get, .post] {
-                let key = CacheKey(partition: partition, method: method, target: target)
+                let key = StoreKey(partition: partition, method: method, target: target)
                 #expect(host.covers(key) == isCovered)
                 let isCoveredByBytes = host.canonicalBytes.withUnsafeBytes { prefix in
                     key.bytes.withUnsafeBytes { TargetPrefix.covers(prefix: prefix, key: $0) }
@@ -35,7 +35,7 @@ struct TargetHostTests {
 
     @Test func bytesThatAreCutCoverNothing() throws {
         let host = try TargetHost("a.example").canonicalBytes
-        let key = CacheKey(partition: .common, method: .get, target: try TargetURI("https://a.example/")).bytes
+        let key = StoreKey(partition: .common, method: .get, target: try TargetURI("https://a.example/")).bytes
         for length in 0..<host.count {
             let isCovered = host[..<length].withUnsafeBytes { prefix in
                 key.withUnsafeBytes { TargetPrefix.covers(prefix: prefix, key: $0) }

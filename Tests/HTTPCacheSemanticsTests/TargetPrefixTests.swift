@@ -39,11 +39,11 @@ struct TargetPrefixTests {
     func coversTargetsByTheirBytes(prefix: String, target: String, isCovered: Bool) throws {
         let (prefix, target) = (try TargetPrefix(prefix), try TargetURI(target))
         #expect(prefix.covers(target) == isCovered)
-        let content = CacheKey.Content(type: "a", coding: nil, sha256: [1, 2])
-        for partition in [CacheKey.Partition.common, .principal("p"), .credentials([0, 0xFF])] {
+        let content = StoreKey.Content(type: "a", coding: nil, sha256: [1, 2])
+        for partition in [StoreKey.Partition.common, .principal("p"), .credentials([0, 0xFF])] {
             for method in [HTTPRequest.Method.get, .post] {
                 for content in [nil, content] {
-                    let key = CacheKey(partition: partition, method: method, target: target, content: content)
+                    let key = StoreKey(partition: partition, method: method, target: target, content: content)
                     #expect(prefix.covers(key) == isCovered)
                     #expect(covers(prefix.canonicalBytes, key.bytes) == isCovered)
                 }
@@ -73,7 +73,7 @@ struct TargetPrefixTests {
             let isCovered = target.uri.hasPrefix(prefix.uri)
             if isCovered { covered += 1 }
             #expect(prefix.covers(target) == isCovered, "\(prefix.uri) \(target.uri)")
-            #expect(covers(prefix.canonicalBytes, CacheKey(target: target).bytes) == isCovered)
+            #expect(covers(prefix.canonicalBytes, StoreKey(target: target).bytes) == isCovered)
         }
         #expect(covered > 100)
     }
@@ -81,7 +81,7 @@ struct TargetPrefixTests {
     /// For every damaged file: no trap, and no read beyond the end.
     @Test func coversNoDamagedKeys() throws {
         let prefix = try TargetPrefix("https://a.example/img/").canonicalBytes
-        let key = CacheKey(partition: .principal("p"), target: try TargetURI("https://a.example/img/a?b")).bytes
+        let key = StoreKey(partition: .principal("p"), target: try TargetURI("https://a.example/img/a?b")).bytes
         #expect(covers(prefix, key))
         #expect(!covers([], []) && !covers(prefix, []) && !covers([], key))
         // A key that is cut before the end of its path is not a key.

@@ -162,7 +162,7 @@ import Testing
         )
         let stored = StoredResponse(
             id: 1,
-            key: CacheKey(target: try TargetURI(url)),
+            key: StoreKey(target: try TargetURI(url)),
             head: head,
             bodyID: 1,
             bodyLength: 0,

@@ -367,7 +367,7 @@ struct ExchangeFlowTests {
         let time = Self.now.adding(.seconds(-age))
         return StoredResponse(
             id: id,
-            key: CacheKey(target: try TargetURI("https://a.example/feed")),
+            key: StoreKey(target: try TargetURI("https://a.example/feed")),
             head: StoredResponseHead(status: .ok, fields: fields, requestTime: time, responseTime: time),
             bodyID: id,
             bodyLength: 0,

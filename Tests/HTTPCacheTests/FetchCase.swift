@@ -101,7 +101,7 @@ struct FetchCase: Sendable, CustomTestStringConvertible {
         var context = FetchContext(
             prepared,
             // Requests without a key of their own never get this far, except HEAD and POST.
-            key: prepared.key ?? CacheKey(target: target),
+            key: prepared.key ?? StoreKey(target: target),
             FetchPlan(
                 PlannedFetch(request: request.head, reason: .uriMiss),
                 FetchPlan.Known(fencingNumber: InvalidationSequence(0))

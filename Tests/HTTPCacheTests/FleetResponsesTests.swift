@@ -36,7 +36,7 @@ import Testing
 
         var isFollowing: Bool { state.withLock { $0.position != nil } }
         var position: LogPosition? { state.withLock { $0.position } }
-        func mayHave(_ key: CacheKey) -> Bool {
+        func mayHave(_ key: StoreKey) -> Bool {
             state.withLock { state in
                 state.askers += 1
                 return state.mayHave
@@ -57,7 +57,7 @@ import Testing
 
         func offer(_ offer: FleetOffer) { state.withLock { $0.offers.append(offer) } }
 
-        func release(_ lease: FleetLease?, of key: CacheKey, isForOthers: Bool) {
+        func release(_ lease: FleetLease?, of key: StoreKey, isForOthers: Bool) {
             state.withLock { $0.released.append(isForOthers) }
         }
 

@@ -10,11 +10,11 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct InFlightBodyTests {
     private static let chunk = ByteBuffer(repeating: 0x61, count: 256 << 10)
 
-    private func writer() async throws -> any ResponseWriter {
+    private func writer() async throws -> any StoredResponseWriter {
         let now = Timestamp(seconds: 0)
         let head = StoredResponseHead(status: .ok, fields: [:], requestTime: now, responseTime: now)
         let draft = ResponseDraft(
-            key: CacheKey(target: try TargetURI("https://a.example/")),
+            key: StoreKey(target: try TargetURI("https://a.example/")),
             head: head,
             freshUntil: now,
             isUsableStale: true,

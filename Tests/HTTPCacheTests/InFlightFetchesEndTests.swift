@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct FillRegistryEndTests {
     private let fixture: InFlightFetchesFixture
     private var registry: InFlightFetches { fixture.registry }
-    private var key: CacheKey { fixture.key }
+    private var key: StoreKey { fixture.key }
 
     init() throws { fixture = try InFlightFetchesFixture() }
 

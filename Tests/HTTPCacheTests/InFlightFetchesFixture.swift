@@ -12,18 +12,18 @@ struct InFlightFetchesFixture {
     }
 
     let registry = InFlightFetches()
-    let key: CacheKey
-    let otherKey: CacheKey
+    let key: StoreKey
+    let otherKey: StoreKey
 
     init() throws {
-        key = CacheKey(target: try TargetURI("https://a.example/feed"))
-        otherKey = CacheKey(target: try TargetURI("https://a.example/other"))
+        key = StoreKey(target: try TargetURI("https://a.example/feed"))
+        otherKey = StoreKey(target: try TargetURI("https://a.example/other"))
     }
 
     /// Admits a caller who waits for another's in-flight fetch, if there is one.
     @discardableResult
     func admit(
-        _ key: CacheKey? = nil,
+        _ key: StoreKey? = nil,
         seen: UInt32? = nil,
         fencingNumber: Int64 = 0,
         rules: RequestRules? = nil,
@@ -42,7 +42,7 @@ struct InFlightFetchesFixture {
     }
 
     private func admit(
-        _ key: CacheKey? = nil,
+        _ key: StoreKey? = nil,
         as role: InFlightFetches.Role,
         seen: UInt32? = nil,
         fencingNumber: Int64 = 0,
@@ -69,7 +69,7 @@ struct InFlightFetchesFixture {
 
     /// Admits a caller who has to lead.
     func lead(
-        _ key: CacheKey? = nil,
+        _ key: StoreKey? = nil,
         fencingNumber: Int64 = 0,
         rules: RequestRules? = nil,
         check: ContentCheck? = nil
@@ -85,7 +85,7 @@ struct InFlightFetchesFixture {
     }
 
     /// Admits a caller whose in-flight fetch no other may join.
-    func admitAlone(_ key: CacheKey? = nil) -> InFlightFetch? {
+    func admitAlone(_ key: StoreKey? = nil) -> InFlightFetch? {
         admit(key, as: .alone).inFlight
     }
 
@@ -97,7 +97,7 @@ struct InFlightFetchesFixture {
     }
 
     /// Claims the right to store a response that is selected by a language.
-    func claim(_ inFlight: InFlightFetch, _ language: String = "", isPart: Bool = false, key: CacheKey? = nil) -> Bool {
+    func claim(_ inFlight: InFlightFetch, _ language: String = "", isPart: Bool = false, key: StoreKey? = nil) -> Bool {
         var head = Self.head
         if !language.isEmpty { head.selectingFields[.acceptLanguage] = language }
         return registry.claimStoring(inFlight, key ?? self.key, head, isPart: isPart)

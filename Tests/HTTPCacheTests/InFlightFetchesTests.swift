@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct InFlightFetchesTests {
     private let fixture: InFlightFetchesFixture
     private var registry: InFlightFetches { fixture.registry }
-    private var key: CacheKey { fixture.key }
+    private var key: StoreKey { fixture.key }
 
     init() throws { fixture = try InFlightFetchesFixture() }
 
@@ -102,7 +102,7 @@ import Testing
 
     /// The count is kept by a small hash: a collision costs a lookup, and must be rare.
     @Test func fewOtherKeysAreLookedUpAgain() throws {
-        let others = try (0..<2560).map { CacheKey(target: try TargetURI("https://a.example/items/\($0)")) }
+        let others = try (0..<2560).map { StoreKey(target: try TargetURI("https://a.example/items/\($0)")) }
         let before = others.map(registry.endedCount)
         registry.end(try fixture.lead(), key)
         let changed = zip(others, before).count { registry.endedCount($0) != $1 }

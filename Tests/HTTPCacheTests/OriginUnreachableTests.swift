@@ -234,15 +234,17 @@ private final class SlowStore: ResponseStore {
     var invalidationSequence: InvalidationSequence { base.invalidationSequence }
     var changes: StoreChangeFeed { base.changes }
 
-    func resident(_ key: CacheKey) -> [StoredResponse]? { base.resident(key) }
+    func resident(_ key: StoreKey) -> [StoredResponse]? { base.resident(key) }
 
-    func lookup(_ key: CacheKey) async throws -> [StoredResponse] { try await base.lookup(key) }
+    func lookup(_ key: StoreKey) async throws -> [StoredResponse] { try await base.lookup(key) }
 
     func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {
         try await base.openBody(of: response, range: range)
     }
 
-    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (any ResponseWriter)? {
+    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (
+        any StoredResponseWriter
+    )? {
         try await gate.wait()
         return try await base.beginWrite(draft, fencingNumber: fencingNumber)
     }

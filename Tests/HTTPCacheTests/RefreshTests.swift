@@ -13,7 +13,7 @@ import Testing
     // MARK: Decisions
 
     private func target(_ number: Int) throws -> RefreshTarget {
-        let key = CacheKey(target: try TargetURI("https://a.example/\(number)"))
+        let key = StoreKey(target: try TargetURI("https://a.example/\(number)"))
         return try #require(RefreshTarget(key: key, selectingFields: [:]))
     }
 
@@ -72,17 +72,17 @@ import Testing
     @Test func onlyRequestsThatCanBeMadeAgainAreMade() throws {
         let url = try TargetURI("https://a.example/x?q=1")
         let language: HTTPFields = [.acceptLanguage: "de"]
-        let made = try #require(RefreshTarget(key: CacheKey(target: url), selectingFields: language)).request
+        let made = try #require(RefreshTarget(key: StoreKey(target: url), selectingFields: language)).request
         #expect(made.method == .get && made.scheme == "https" && made.authority == "a.example" && made.path == "/x?q=1")
         #expect(made.headerFields == language)
         let digest = String(repeating: "0a", count: 32)
         for key in [
-            CacheKey(partition: .principal("ada"), target: url), CacheKey(partition: .credentials([1]), target: url),
-            CacheKey(method: .post, target: url),
-            CacheKey(target: url, content: .init(type: nil, coding: nil, sha256: [UInt8](repeating: 1, count: 32))),
+            StoreKey(partition: .principal("ada"), target: url), StoreKey(partition: .credentials([1]), target: url),
+            StoreKey(method: .post, target: url),
+            StoreKey(target: url, content: .init(type: nil, coding: nil, sha256: [UInt8](repeating: 1, count: 32))),
         ] { #expect(RefreshTarget(key: key, selectingFields: [:]) == nil) }
         for fields: HTTPFields in [[.cookie: "a=b"], [.authorization: "x"], [.userAgent: digest]] {
-            #expect(RefreshTarget(key: CacheKey(target: url), selectingFields: fields) == nil, "\(fields)")
+            #expect(RefreshTarget(key: StoreKey(target: url), selectingFields: fields) == nil, "\(fields)")
         }
     }
 

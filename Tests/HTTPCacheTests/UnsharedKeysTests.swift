@@ -116,7 +116,7 @@ import Testing
     @Test func memoryIsBoundedAndKeepsTheNewestKeys() throws {
         var keys = UnsharedKeys()
         let now = Timestamp(seconds: 1000)
-        let all = try (0..<5 * UnsharedKeys.limit).map { CacheKey(target: try TargetURI("https://a.example/\($0)")) }
+        let all = try (0..<5 * UnsharedKeys.limit).map { StoreKey(target: try TargetURI("https://a.example/\($0)")) }
         for key in all {
             keys.note(key, at: now)
             #expect(keys.count <= 2 * UnsharedKeys.limit)
@@ -126,7 +126,7 @@ import Testing
 
     @Test func keyIsRememberedForAMinute() throws {
         var keys = UnsharedKeys()
-        let key = CacheKey(target: try TargetURI("https://a.example/"))
+        let key = StoreKey(target: try TargetURI("https://a.example/"))
         let now = Timestamp(seconds: 1000)
         #expect(!keys.contains(key, at: now))
         keys.note(key, at: now)

@@ -9,7 +9,7 @@ import Testing
     let store = FaultyResponseStore(InMemoryResponseStore())
     let now = Timestamp(seconds: 1_767_225_600)
 
-    private func key() throws -> CacheKey { CacheKey(method: .get, target: try TargetURI("https://a.example/x")) }
+    private func key() throws -> StoreKey { StoreKey(method: .get, target: try TargetURI("https://a.example/x")) }
 
     private func put(_ text: String) async throws -> StoredResponse? {
         let head = StoredResponseHead(status: .ok, fields: [:], requestTime: now, responseTime: now)

@@ -50,8 +50,8 @@ final class MutantStore: ResponseStore {
     private let base = InMemoryResponseStore()
     private let silent = StoreChangeFeed()
     private let early = StoreChangeFeed()
-    private let drafts = Mutex<[CacheKey: StoredResponse]>([:])
-    private let looked = Mutex<[CacheKey: Int]>([:])
+    private let drafts = Mutex<[StoreKey: StoredResponse]>([:])
+    private let looked = Mutex<[StoreKey: Int]>([:])
     private let numbers = Mutex<[Int64: Int64]>([:])
 
     init(_ mutation: Mutation) { self.mutation = mutation }
@@ -68,12 +68,12 @@ final class MutantStore: ResponseStore {
         }
     }
 
-    func resident(_ key: CacheKey) -> [StoredResponse]? {
+    func resident(_ key: StoreKey) -> [StoredResponse]? {
         let found = base.resident(changed(key)).map { $0.map(shown) }
         return mutation == .returnsPartOfResident ? found.map { Array($0.prefix(1)) } : found
     }
 
-    func lookup(_ key: CacheKey) async throws -> [StoredResponse] {
+    func lookup(_ key: StoreKey) async throws -> [StoredResponse] {
         var found = try await base.lookup(changed(key)).map(shown)
         switch mutation {
         case .showsUnfinished: if let draft = drafts.withLock({ $0[key] }) { found.append(draft) }
@@ -119,7 +119,9 @@ final class MutantStore: ResponseStore {
         }
     }
 
-    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (any ResponseWriter)? {
+    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (
+        any StoredResponseWriter
+    )? {
         var draft = draft
         draft.key = changed(draft.key)
         var fencingNumber = fencingNumber
@@ -194,7 +196,7 @@ final class MutantStore: ResponseStore {
         case .removesInsteadOfMarking: effect = .remove
         case .forgetsCauses: if case .mark = effect { effect = .mark(.unspecified) }
         case .invalidatesKeysForTargets:
-            if case .target(let target) = scope { scope = .key(CacheKey(method: .get, target: target)) }
+            if case .target(let target) = scope { scope = .key(StoreKey(method: .get, target: target)) }
         case .takesPrefixesForTargets:
             if case .prefix(let prefix) = scope { scope = .target(try TargetURI(prefix.uri)) }
         case .takesPrefixesForPaths:
@@ -215,9 +217,9 @@ final class MutantStore: ResponseStore {
         return mutation == .countsNothing ? InvalidationSequence(1) : number
     }
 
-    private func changed(_ key: CacheKey) -> CacheKey {
+    private func changed(_ key: StoreKey) -> StoreKey {
         guard mutation == .ignoresPartitions else { return key }
-        return CacheKey(method: key.components.method, target: key.components.target, content: key.components.content)
+        return StoreKey(method: key.components.method, target: key.components.target, content: key.components.content)
     }
 
     fileprivate func shown(_ response: StoredResponse) -> StoredResponse {
@@ -232,12 +234,12 @@ final class MutantStore: ResponseStore {
         )
     }
 
-    private final class Writer: ResponseWriter {
+    private final class Writer: StoredResponseWriter {
         private let store: MutantStore
-        private let base: any ResponseWriter
+        private let base: any StoredResponseWriter
         private let isAbandoned = Mutex(false)
 
-        init(_ store: MutantStore, _ base: any ResponseWriter) {
+        init(_ store: MutantStore, _ base: any StoredResponseWriter) {
             self.store = store
             self.base = base
         }
@@ -262,7 +264,7 @@ final class MutantStore: ResponseStore {
 }
 
 extension StoredResponse {
-    fileprivate func rekeyed(_ key: CacheKey) -> StoredResponse {
+    fileprivate func rekeyed(_ key: StoreKey) -> StoredResponse {
         StoredResponse(id: id, key: key, head: head, bodyID: bodyID, bodyLength: bodyLength, storedAt: storedAt)
     }
 

@@ -52,7 +52,7 @@ import Testing
         let store = try await stores.open()
         let target = try TargetURI("https://a.example/x")
         var draft = ResponseDraft(
-            key: CacheKey(target: target),
+            key: StoreKey(target: target),
             head: StoredResponseHead(status: .ok, fields: [:], requestTime: .distantPast, responseTime: .distantPast),
             freshUntil: .distantFuture,
             isUsableStale: true,

@@ -34,7 +34,7 @@ import Testing
         var emptyContent: EmptyContent { .standsFor("{}") }
         var maximumBodyBytes: Int? { 7 }
         var timeout: Duration? { .seconds(3) }
-        var retry: RetryPolicy? { RetryPolicy() }
+        var retry: RetryPlan? { RetryPlan() }
         var redirects: RedirectPolicy { .always }
         var sampleResponse: SampleResponse? { SampleResponse(json: "{}") }
     }

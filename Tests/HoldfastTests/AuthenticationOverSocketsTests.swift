@@ -38,7 +38,7 @@ import Testing
     }
 
     private func authenticator(_ fixture: ClientFixture, _ refreshToken: String = "refresh-harbour") throws
-        -> Authenticator
+        -> TokenAuthenticator
     {
         let (client, clock) = (fixture.client, fixture.clock)
         let endpoint = TokenEndpoint(baseURL: fixture.origin.baseURL, refreshToken: refreshToken)
@@ -56,7 +56,7 @@ import Testing
                 }
             }
         }
-        return try Authenticator(
+        return try TokenAuthenticator(
             Source(client: client, clock: clock, endpoint: endpoint),
             principal: "harbour",
             clock: clock

@@ -40,7 +40,7 @@ final class ScriptedTokens: TokenSource {
 private struct Broken: Error {}
 private let unreachable = TransportError(code: .connect, message: "refused")
 
-@Suite("Authenticator", .timeLimit(.minutes(20))) struct AuthenticatorTests {
+@Suite("TokenAuthenticator", .timeLimit(.minutes(20))) struct AuthenticatorTests {
     private let clock = ManualClock()
     private let sleeper = ManualDurationClock()
     private static let fresh: HTTPFields = [.cacheControl: "max-age=60, private", .eTag: "\"1\""]
@@ -48,10 +48,10 @@ private let unreachable = TransportError(code: .connect, message: "refused")
     private func authenticator(
         _ source: ScriptedTokens,
         token: AccessToken? = nil,
-        _ configuration: Authenticator.Configuration = .init(),
+        _ configuration: TokenAuthenticator.Configuration = .init(),
         onLoginRequired: @escaping @Sendable (HoldfastError) -> Void = { _ in }
-    ) throws -> Authenticator {
-        try Authenticator(
+    ) throws -> TokenAuthenticator {
+        try TokenAuthenticator(
             source,
             token: token,
             principal: "anna",
@@ -63,7 +63,7 @@ private let unreachable = TransportError(code: .connect, message: "refused")
         )
     }
 
-    private func run(_ authenticator: Authenticator, _ body: (ScriptedFixture) async throws -> Void) async throws {
+    private func run(_ authenticator: TokenAuthenticator, _ body: (ScriptedFixture) async throws -> Void) async throws {
         try await ScriptedFixture.run(clock: clock, sleeper: sleeper, .init(plugins: [authenticator]), body)
     }
 
@@ -379,7 +379,7 @@ private let unreachable = TransportError(code: .connect, message: "refused")
     }
 
     @Test func sourceMayUseTheClientThatItAuthenticates() async throws {
-        let source = try Authenticator(principal: "anna") { _ in
+        let source = try TokenAuthenticator(principal: "anna") { _ in
             let value = try await CachingClient.current?.fetch(
                 PathEndpoint(baseURL: ScriptedFixture.host, path: "/token"),
                 .networkOnly

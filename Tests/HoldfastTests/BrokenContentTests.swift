@@ -13,7 +13,7 @@ import Testing
 
     private static func configuration(_ limit: Int) -> CachingClient.Configuration {
         var configuration = CachingClient.Configuration()
-        configuration.retry = RetryPolicy(limit: limit, delay: .zero)
+        configuration.retry = RetryPlan(limit: limit, delay: .zero)
         return configuration
     }
 

@@ -37,7 +37,7 @@ import Testing
         if wait == .permit || wait == .turn { options.inFlightLimit = 1 }
         if wait == .turn { options.waitingLimit = 0 }
         return CachingClient.Configuration(
-            retry: wait == .retry || wait == .turn ? RetryPolicy() : .never,
+            retry: wait == .retry || wait == .turn ? RetryPlan() : .never,
             plugins: wait == .plugin ? [plugin] : [],
             options: options
         )

@@ -33,7 +33,7 @@ import Testing
         #expect(try decode("<x>", as: String.self) == "<x>")
         #expect(try decode("<x>", as: NoContent.self) == NoContent())
         #expect(try decode("", as: Data.self).isEmpty && decode("", as: String.self).isEmpty)
-        #expect(try decode("<x>", as: Content.self).data == Data("<x>".utf8))
+        #expect(try decode("<x>", as: RawContent.self).data == Data("<x>".utf8))
         #expect(try decode(#"{"title":"x"}"#, as: String.self, at: "title") == "x")
     }
 
@@ -65,7 +65,7 @@ import Testing
 
     @Test(arguments: 0..<200) func damagedContentIsAValueOrAnErrorWithTheBytes(seed: UInt64) throws {
         var trees = JSONTrees(random: SeededRandom(seed: seed))
-        let whole: JSONValue = ["code": 0, "data": trees.value(depth: 4)]
+        let whole: AnyJSON = ["code": 0, "data": trees.value(depth: 4)]
         var data = try JSONEncoder().encode(whole)
         for _ in 0..<Int.random(in: 1..<4, using: &trees.random) {
             let place = Int.random(in: 0..<data.count, using: &trees.random)
@@ -75,11 +75,11 @@ import Testing
             default: data = data.prefix(place + 1)
             }
         }
-        let content = Content(Data(data), envelope: Envelope())
+        let content = RawContent(Data(data), envelope: Envelope())
         for _ in 0..<10 {
             let path = trees.path()
             do {
-                _ = try content.value(at: path, as: JSONValue.self)
+                _ = try content.value(at: path, as: AnyJSON.self)
             } catch let error as HoldfastError {
                 #expect([.decodingFailed, .noData, .envelope].contains(error.code), "seed \(seed): \(error)")
                 #expect(error.body == Array(content.data), "seed \(seed)")
@@ -90,10 +90,10 @@ import Testing
     @Test @concurrent func deepContentIsReadOnAnyThread() async throws {
         for (opening, closing) in [("[", "]"), (#"{"a":"#, "}")] {
             let json = String(repeating: opening, count: 500) + "1" + String(repeating: closing, count: 500)
-            _ = try Content(Data(json.utf8)).value(as: JSONValue.self)
+            _ = try RawContent(Data(json.utf8)).value(as: AnyJSON.self)
         }
-        let tooDeep = Content(Data(String(repeating: "[", count: 100_000).utf8))
-        #expect(throws: HoldfastError.self) { try tooDeep.value(as: JSONValue.self) }
+        let tooDeep = RawContent(Data(String(repeating: "[", count: 100_000).utf8))
+        #expect(throws: HoldfastError.self) { try tooDeep.value(as: AnyJSON.self) }
     }
 
     @Test func decoderErrorIsTheCause() {
@@ -102,7 +102,7 @@ import Testing
             func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value { throw Refusal() }
         }
         let error = #expect(throws: HoldfastError.self) {
-            try Content(Data("x".utf8), decoder: Refusing()).value(as: Int.self)
+            try RawContent(Data("x".utf8), decoder: Refusing()).value(as: Int.self)
         }
         #expect(error?.code == .decodingFailed && error?.cause is Refusal && error?.codingPath == nil)
     }

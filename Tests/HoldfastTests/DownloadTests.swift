@@ -19,7 +19,7 @@ import Testing
     ) async throws {
         let origin = RangeOrigin(Self.content, fields: fields)
         var configuration = CachingClient.Configuration()
-        configuration.retry = RetryPolicy(limit: retries, delay: .zero)
+        configuration.retry = RetryPlan(limit: retries, delay: .zero)
         let fixture = try await ManualFixture(configuration, transport: origin)
         try await body(fixture, origin, fixture.folder + "/film.bin")
         try await fixture.close()
@@ -219,7 +219,7 @@ import Testing
                 $0.cuts = [5000]; $0.gate = gate
             }
             let task = Task { [endpoint] in
-                try await fixture.client.call(endpoint).with { $0.retry = RetryPolicy(limit: 1, delay: .zero) }
+                try await fixture.client.call(endpoint).with { $0.retry = RetryPlan(limit: 1, delay: .zero) }
                     .download(to: DownloadDestination(path))
             }
             while origin.requests.isEmpty { await Task.yield() }
@@ -444,7 +444,7 @@ import Testing
 
     @Test func resumesAfterTheOriginCutsTheConnection() async throws {
         var configuration = CachingClient.Configuration()
-        configuration.retry = RetryPolicy(limit: 3, delay: .zero)
+        configuration.retry = RetryPlan(limit: 3, delay: .zero)
         try await ClientFixture.run(configuration) { fixture in
             let whole = try await fixture.client.fetch(fixture.get("/bytes/1000000"), as: Data.self, .networkOnly).value
             let path = fixture.folder + "/film.bin"
@@ -459,7 +459,7 @@ import Testing
 
     @Test func changedContentIsRequestedWhole() async throws {
         var configuration = CachingClient.Configuration()
-        configuration.retry = RetryPolicy(limit: 3, delay: .zero)
+        configuration.retry = RetryPlan(limit: 3, delay: .zero)
         try await ClientFixture.run(configuration) { fixture in
             let path = fixture.folder + "/film.bin"
             let endpoint = fixture.get("/bytes/1000000?cut=300000&times=1&changes=1&key=changed")

@@ -14,7 +14,7 @@ import Testing
         typealias Response = String
         var task = HTTPTask.plain
         var acceptedStatuses = AcceptedStatuses.successful
-        var retry: RetryPolicy?
+        var retry: RetryPlan?
         var timeout: Duration?
         var secrets = Secrets()
         var baseURL: String { EndpointOverridesTests.url }
@@ -43,12 +43,12 @@ import Testing
     /// Mutants: the client's policy if it allows more retries; the endpoint's policy although the
     /// call has one.
     @Test(arguments: [0, 1]) func endpointMayRetryLessThanClientAndCall(limit: Int) async throws {
-        try await withTestClient(.init(retry: RetryPolicy(limit: 3, delay: .zero))) { test in
+        try await withTestClient(.init(retry: RetryPlan(limit: 3, delay: .zero))) { test in
             test.transport.script(Self.url + "/x", repeating: .status(.serviceUnavailable))
-            let endpoint = Particular(retry: RetryPolicy(limit: limit, delay: .zero))
+            let endpoint = Particular(retry: RetryPlan(limit: limit, delay: .zero))
             await expect(.status) { _ = try await test.client.fetch(endpoint) }
             #expect(test.transport.requests.count == limit + 1)
-            let call = test.client.call(endpoint).with { $0.retry = RetryPolicy(limit: 2, delay: .zero) }
+            let call = test.client.call(endpoint).with { $0.retry = RetryPlan(limit: 2, delay: .zero) }
             await expect(.status) { _ = try await call.fetch() }
             #expect(test.transport.requests.count == limit + 1 + 3)
         }

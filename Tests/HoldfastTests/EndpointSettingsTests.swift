@@ -13,7 +13,7 @@ import Testing
         var task = HTTPTask.plain
         var strategy = SingleValueStrategy.standard
         var acceptedStatuses = AcceptedStatuses.successful
-        var retry: RetryPolicy?
+        var retry: RetryPlan?
         var timeout: Duration?
         var secrets = Secrets()
         var baseURL: String { EndpointSettingsTests.url }
@@ -47,7 +47,7 @@ import Testing
     @Test func endpointRetriesOverrideTheClientsAndYieldToTheCalls() async throws {
         try await withTestClient(.init(retry: .never)) { test in
             test.transport.script(Self.url + "/x", repeating: .status(.serviceUnavailable))
-            let patient = Particular(retry: RetryPolicy(limit: 2, delay: .zero))
+            let patient = Particular(retry: RetryPlan(limit: 2, delay: .zero))
             _ = await failure { _ = try await test.client.fetch(patient) }
             #expect(test.transport.requests.count == 3)
             _ = await failure { _ = try await test.client.fetch(Particular()) }

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test func parametersAreEncodedInSortedOrder() throws {
-        let parameters: Parameters = [
+        let parameters: RequestParameters = [
             "z": 1, "a": "x y&=", "m": .object(["d": [1, 2], "c": true]), "empty": .null, "ü": 1.5,
         ]
         #expect(
@@ -48,9 +48,9 @@ import Testing
         var random = SeededRandom(seed: 1)
         var expected: String?
         for _ in 0..<20 {
-            var parameters = Parameters()
+            var parameters = RequestParameters()
             for name in names.shuffled(using: &random) {
-                parameters[name] = .object(Parameters(["b": 1, "a": .string(name)]))
+                parameters[name] = .object(RequestParameters(["b": 1, "a": .string(name)]))
             }
             let uri = try url("https://a.example", "/", .query(parameters))
             let content = String(decoding: try JSONParameterEncoder().encode(parameters), as: UTF8.self)
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func arraysAndBooleansFollowTheNamedConvention() throws {
-        let parameters: Parameters = ["id": [1, 2], "on": true]
+        let parameters: RequestParameters = ["id": [1, 2], "on": true]
         #expect(
             try URLParameterEncoder(arrays: .brackets, booleans: .digits).query(parameters)
                 == "id%5B%5D=1&id%5B%5D=2&on=1"
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test func numbersKeepAllTheirDigits() throws {
-        let parameters: Parameters = ["a": .init(Int64.max), "b": .init(UInt64.max), "c": .init(Int64.min)]
+        let parameters: RequestParameters = ["a": .init(Int64.max), "b": .init(UInt64.max), "c": .init(Int64.min)]
         let text = String(decoding: try JSONParameterEncoder().encode(parameters), as: UTF8.self)
         #expect(text == #"{"a":9223372036854775807,"b":18446744073709551615,"c":-9223372036854775808}"#)
     }
@@ -112,9 +112,9 @@ import Testing
     }
 
     @Test func queryAndParametersAreInTheKey() throws {
-        func key(_ endpoint: PathEndpoint) throws -> CacheKey {
+        func key(_ endpoint: PathEndpoint) throws -> StoreKey {
             let request = try endpoint.request(defaults: .init())
-            return CacheKey(method: request.head.method, target: try #require(TargetURI(request: request.head)))
+            return StoreKey(method: request.head.method, target: try #require(TargetURI(request: request.head)))
         }
         let base = "https://a.example"
         let inPath = try key(PathEndpoint(baseURL: base, path: "/x?a=1&b=2"))

@@ -35,7 +35,7 @@ import Testing
         return String(buffer: buffer)
     }
 
-    private static func key(_ request: CacheRequest) -> CacheKey? {
+    private static func key(_ request: CacheRequest) -> StoreKey? {
         CacheEngine(
             store: InMemoryResponseStore(),
             transport: ScriptedTransport(),
@@ -85,7 +85,9 @@ import Testing
     }
 
     @Test func storedQueryIsKeyedByItsContent() throws {
-        func key(_ variables: Parameters, _ storage: CacheRequest.Storage = .expiring(.never)) throws -> CacheKey? {
+        func key(_ variables: RequestParameters, _ storage: CacheRequest.Storage = .expiring(.never)) throws
+            -> StoreKey?
+        {
             let operation = GraphQLOperation(Self.query, variables: variables)
             return Self.key(try Operation(operation: operation, storage: storage).request(defaults: .init()))
         }

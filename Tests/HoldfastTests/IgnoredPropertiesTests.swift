@@ -13,7 +13,7 @@ import Testing
         var baseURL: String { "https://a.example" }
         let path = "/x"
         let method = "GET"
-        let task = Parameters()
+        let task = RequestParameters()
         let headers: [String: String]? = nil
         let principal = UUID()
         let secrets: [String] = []

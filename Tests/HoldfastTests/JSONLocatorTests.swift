@@ -24,10 +24,10 @@ import Testing
             for (path, value) in JSONTrees.places(in: tree) {
                 let found = JSONLocator(data: data, decoder: JSONDecoder()).range(of: path)
                 let range = try #require(found, "seed \(seed), '\(path)'")
-                #expect(try JSONDecoder().decode(JSONValue.self, from: data[range]) == value, "seed \(seed), '\(path)'")
+                #expect(try JSONDecoder().decode(AnyJSON.self, from: data[range]) == value, "seed \(seed), '\(path)'")
                 var changed = data
                 changed.replaceSubrange(range, with: Data(#"{"new":[]}"#.utf8))
-                let whole = try JSONDecoder().decode(JSONValue.self, from: changed)
+                let whole = try JSONDecoder().decode(AnyJSON.self, from: changed)
                 #expect(whole[path] == ["new": []], "seed \(seed), '\(path)'")
             }
             // A path that the value does not have is not found in its text.

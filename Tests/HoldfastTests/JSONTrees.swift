@@ -10,7 +10,7 @@ struct JSONTrees {
         "a", "b", "id", "0", "12", "007", "", ".", "a.b", "[0]", "[", "]", "\\", "\\.", "ü", "\"", "é\n",
     ]
 
-    mutating func value(depth: Int) -> JSONValue {
+    mutating func value(depth: Int) -> AnyJSON {
         switch Int.random(in: 0..<(depth > 0 ? 12 : 7), using: &random) {
         case 0: .null
         case 1: .boolean(Bool.random(using: &random))
@@ -40,8 +40,8 @@ struct JSONTrees {
     }
 
     /// Every position in a value, with its content.
-    static func places(in value: JSONValue, at path: ValuePath = ValuePath()) -> [(ValuePath, JSONValue)] {
-        let below: [(ValuePath, JSONValue)] =
+    static func places(in value: AnyJSON, at path: ValuePath = ValuePath()) -> [(ValuePath, AnyJSON)] {
+        let below: [(ValuePath, AnyJSON)] =
             switch value {
             case .object(let members):
                 members.flatMap { places(in: $1, at: path.appending(ValuePath([.name($0)]))) }

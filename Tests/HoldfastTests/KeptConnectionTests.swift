@@ -35,7 +35,7 @@ import Testing
 
     @Test func policyDoesNotCountRepeatedRequests() async throws {
         var configuration = CachingClient.Configuration()
-        configuration.retry = RetryPolicy(limit: 1, delay: .zero)
+        configuration.retry = RetryPlan(limit: 1, delay: .zero)
         try await ClientFixture.run(configuration) { fixture in
             fixture.origin.force(.hangUp, times: 3)
             _ = try await fixture.client.fetch(fixture.get("/echo"))

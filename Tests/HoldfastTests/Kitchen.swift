@@ -71,7 +71,7 @@ struct Kitchen {
     }
 
     func stored(_ url: String) async throws -> [StoredResponse] {
-        try await memory.lookup(CacheKey(target: TargetURI(url)))
+        try await memory.lookup(StoreKey(target: TargetURI(url)))
     }
 
     /// After one fetch, expects a hit after `hit`, and a request to the origin after another

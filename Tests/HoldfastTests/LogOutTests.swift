@@ -16,9 +16,9 @@ import Testing
     }
 
     private func authenticator(_ source: ScriptedTokens = ScriptedTokens(), token: String? = "t1") throws
-        -> Authenticator
+        -> TokenAuthenticator
     {
-        try Authenticator(source, token: token.map { AccessToken($0) }, principal: "ada")
+        try TokenAuthenticator(source, token: token.map { AccessToken($0) }, principal: "ada")
     }
 
     private func owners(_ store: CacheManager) async throws -> [String] {

@@ -22,7 +22,7 @@ import Testing
     {
         let write = Write(method: method)
         #expect(write.isMutation && !write.isIdempotent && write.invalidatesTarget)
-        try await ScriptedClient.run(.init(retry: RetryPolicy())) { fixture in
+        try await ScriptedClient.run(.init(retry: RetryPlan())) { fixture in
             fixture.script("/thing", .fresh("old"))
             _ = try await fixture.client.fetch(fixture.get("/thing"))
             fixture.transport.script(ScriptedClient.url + "/thing", method: method, .status(.serviceUnavailable))

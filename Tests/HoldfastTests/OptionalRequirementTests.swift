@@ -94,7 +94,7 @@ import Testing
         let offlineReads = OfflineReads.despiteDirectives
         let maximumBodyBytes = 7
         let timeout = Duration.seconds(3)
-        let retry = RetryPolicy(limit: 2, delay: .zero)
+        let retry = RetryPlan(limit: 2, delay: .zero)
         let sampleResponse = SampleResponse(json: "{}")
     }
 
@@ -106,7 +106,7 @@ import Testing
         var offlineReads: OfflineReads { .despiteDirectives }
         var maximumBodyBytes: Int { 7 }
         var timeout: Duration { .seconds(3) }
-        var retry: RetryPolicy { RetryPolicy(limit: 2, delay: .zero) }
+        var retry: RetryPlan { RetryPlan(limit: 2, delay: .zero) }
         var sampleResponse: SampleResponse { SampleResponse(json: "{}") }
     }
 
@@ -117,7 +117,7 @@ import Testing
         var offlineReads: OfflineReads? = .despiteDirectives
         var maximumBodyBytes: Int? = 7
         var timeout: Duration? = .seconds(3)
-        var retry: RetryPolicy? = RetryPolicy(limit: 2, delay: .zero)
+        var retry: RetryPlan? = RetryPlan(limit: 2, delay: .zero)
         var sampleResponse: SampleResponse? = SampleResponse(json: "{}")
     }
 

@@ -11,7 +11,7 @@ import Testing
     private let endpoint = PathEndpoint(baseURL: "https://a.example", path: "/thing")
 
     private static func configuration(
-        _ retry: RetryPolicy = .never,
+        _ retry: RetryPlan = .never,
         _ change: (inout EngineOptions) -> Void = { _ in }
     ) -> CachingClient.Configuration {
         var options = EngineOptions()
@@ -59,7 +59,7 @@ import Testing
 
     /// A mutation may be retried too: it was not sent.
     @Test(arguments: [false, true]) func overloadIsRetriedByThePolicy(isMutation: Bool) async throws {
-        let fixture = try await ManualFixture(Self.configuration(RetryPolicy()))
+        let fixture = try await ManualFixture(Self.configuration(RetryPlan()))
         fixture.transport.script(Self.target, .failure(.overloaded), .failure(.overloaded), .ok("there"))
         let client = fixture.client
         async let value = isMutation ? client.fetch(Change()).value : client.fetch(endpoint).value
@@ -74,7 +74,7 @@ import Testing
 
     @Test func waitForAPlaceIsRetriedByThePolicy() async throws {
         let fixture = try await ManualFixture(
-            Self.configuration(RetryPolicy()) {
+            Self.configuration(RetryPlan()) {
                 $0.inFlightLimit = 1
                 $0.waitingLimit = 0
             }
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test func lastRetryReportsTheOverload() async throws {
-        let fixture = try await ManualFixture(Self.configuration(RetryPolicy(limit: 1)))
+        let fixture = try await ManualFixture(Self.configuration(RetryPlan(limit: 1)))
         fixture.transport.script(Self.target, repeating: .failure(.overloaded))
         let (client, endpoint) = (fixture.client, endpoint)
         let call = Task { try await client.fetch(endpoint) }

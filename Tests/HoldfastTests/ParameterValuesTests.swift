@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    private func json(_ parameters: Parameters) throws -> String {
+    private func json(_ parameters: RequestParameters) throws -> String {
         String(decoding: try JSONParameterEncoder().encode(parameters), as: UTF8.self)
     }
 
@@ -31,7 +31,7 @@ import Testing
         let date = Date(timeIntervalSince1970: 1_770_091_506.9)
         let id = try #require(UUID(uuidString: "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"))
         let url = try #require(URL(string: "https://a.example/x"))
-        let parameters: Parameters = [
+        let parameters: RequestParameters = [
             "page": page, "q": text, "on": isOn, "ratio": ratio, "narrow": narrow, "large": large, "single": single,
             "decimal": decimal, "date": date, "id": id, "url": url, "sort": Sort.newest,
         ]
@@ -54,7 +54,7 @@ import Testing
     @Test func nilOmitsAParameterAndNullIsWritten() throws {
         let (none, some): (Int?, Int?) = (nil, 1)
         let text: String? = nil
-        let parameters: Parameters = ["none": none, "some": some, "text": text, "literal": nil, "null": .null]
+        let parameters: RequestParameters = ["none": none, "some": some, "text": text, "literal": nil, "null": .null]
         #expect(try json(parameters) == #"{"null":null,"some":1}"#)
         #expect(try URLParameterEncoder().query(parameters) == "some=1")
         #expect(parameters.values.keys.sorted() == ["null", "some"])
@@ -63,7 +63,7 @@ import Testing
     @Test func collectionsAndCasesAreValuesToo() throws {
         let (ids, names) = ([1, 2], ["b": "x", "a": "y"])
         let (text, flag) = ("t", false)
-        let parameters: Parameters = [
+        let parameters: RequestParameters = [
             "ids": ids, "names": names, "gaps": [1, nil, 3] as [Int?],
             "mixed": .object(["text": text, "flag": flag, "none": nil]), "list": .array([.string(text), 1, nil]),
             "tree": ["a": 1, "b": [true, nil]] as ParameterValue, "string": .string(text), "boolean": .boolean(flag),
@@ -93,27 +93,27 @@ import Testing
         let filter = Filter(author: 7, tags: ["b", "a"], since: Date(timeIntervalSince1970: 0.9))
         let expected = #"{"author":7,"since":"1970-01-01T00:00:00Z","tags":["b","a"]}"#
         #expect(try json(["filter": filter]) == #"{"filter":\#(expected)}"#)
-        #expect(try json(Parameters(filter)) == expected)
+        #expect(try json(RequestParameters(filter)) == expected)
         #expect(
-            try URLParameterEncoder().query(Parameters(Filter(author: 7, tags: ["b", "a"])))
+            try URLParameterEncoder().query(RequestParameters(Filter(author: 7, tags: ["b", "a"])))
                 == "author=7&tags=b&tags=a"
         )
-        #expect(Parameters(["a": 1]) == ["a": 1])
+        #expect(RequestParameters(["a": 1]) == ["a": 1])
     }
 
     /// The key of the stored response depends on it.
     @Test func equalValuesAreEqualParameters() throws {
         let (author, tags) = (7, ["a"])
-        let encoded = Parameters(Filter(author: author, tags: tags))
-        let written: Parameters = ["tags": tags, "author": author, "since": nil]
-        let cases: Parameters = ["author": .integer(7), "tags": .array(["a"])]
+        let encoded = RequestParameters(Filter(author: author, tags: tags))
+        let written: RequestParameters = ["tags": tags, "author": author, "since": nil]
+        let cases: RequestParameters = ["author": .integer(7), "tags": .array(["a"])]
         #expect(encoded == written && written == cases)
         #expect(Set([encoded, written, cases]).count == 1)
     }
 
     @Test func subscriptTakesVariables() throws {
         let (page, none): (Int, String?) = (2, nil)
-        var parameters: Parameters = ["none": 1, "case": nil]
+        var parameters: RequestParameters = ["none": 1, "case": nil]
         parameters["page"] = page
         parameters["none"] = none
         parameters["case"] = .boolean(true)
@@ -134,8 +134,8 @@ import Testing
             .urlEncoded(["bad": Unencodable()], destination: .content),
             .query(["deep": .object(["bad": Unencodable()])]), .json(["deep": .object(["bad": Unencodable()])]),
             .graphQL(GraphQLOperation("{ a }", variables: ["bad": Unencodable()])),
-            .graphQL(GraphQLOperation("{ a }", variables: Parameters(Unencodable()))),
-            .query(Parameters([1, 2])), .query(Parameters(7)), .query(Parameters(Unencodable())),
+            .graphQL(GraphQLOperation("{ a }", variables: RequestParameters(Unencodable()))),
+            .query(RequestParameters([1, 2])), .query(RequestParameters(7)), .query(RequestParameters(Unencodable())),
             .parameters(body: ["bad": Unencodable()], bodyEncoder: CountingEncoder()),
             .multipart([.text("x", name: "a")], parameters: ["bad": Unencodable()]),
         ] as [HTTPTask]
@@ -151,11 +151,11 @@ import Testing
     }
 
     @Test func laterValueReplacesAnUnencodableOne() throws {
-        var parameters: Parameters = ["a": Unencodable()]
+        var parameters: RequestParameters = ["a": Unencodable()]
         parameters["a"] = 1
         #expect(try json(parameters) == #"{"a":1}"#)
-        for removes in [{ $0["a"] = nil }, { $0["a"] = String?.none }] as [(inout Parameters) -> Void] {
-            var parameters: Parameters = ["a": Unencodable()]
+        for removes in [{ $0["a"] = nil }, { $0["a"] = String?.none }] as [(inout RequestParameters) -> Void] {
+            var parameters: RequestParameters = ["a": Unencodable()]
             removes(&parameters)
             #expect(try json(parameters) == "{}")
         }
@@ -169,6 +169,6 @@ import Testing
     /// An encoder that reads only the number of parameters.
     private struct CountingEncoder: ParameterEncoder {
         let contentType = "text/plain"
-        func encode(_ parameters: Parameters) throws -> Data { Data("\(parameters.values.count)".utf8) }
+        func encode(_ parameters: RequestParameters) throws -> Data { Data("\(parameters.values.count)".utf8) }
     }
 }

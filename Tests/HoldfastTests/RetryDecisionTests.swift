@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct RetryDecisionTests {
     private static let now = Timestamp(seconds: 784_111_777)  // Sun, 06 Nov 1994 08:49:37 GMT
-    private static let policy = RetryPolicy(limit: 3, delay: .seconds(1), maximumDelay: .seconds(10))
+    private static let policy = RetryPlan(limit: 3, delay: .seconds(1), maximumDelay: .seconds(10))
 
     private func decision(_ status: Int, retryAfter: String? = nil, retries: Int = 0) -> RetryDecision {
         var fields = HTTPFields()
@@ -27,7 +27,7 @@ import Testing
         #expect(decision(503, retries: 2) != .keep)
         #expect(decision(503, retries: 3) == .keep)
         #expect(
-            RetryPolicy.never.decision(
+            RetryPlan.never.decision(
                 after: HTTPResponse(status: .serviceUnavailable),
                 retries: 0,
                 jitter: 0,

@@ -10,7 +10,7 @@ import Testing
     private static let target = "https://a.example/thing"
     private let endpoint = PathEndpoint(baseURL: "https://a.example", path: "/thing")
 
-    private static func configuration(_ policy: RetryPolicy = RetryPolicy()) -> CachingClient.Configuration {
+    private static func configuration(_ policy: RetryPlan = RetryPlan()) -> CachingClient.Configuration {
         var configuration = CachingClient.Configuration()
         configuration.retry = policy
         return configuration
@@ -89,7 +89,7 @@ import Testing
         let file = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)")
         try Data(repeating: 7, count: 300_000).write(to: file)
         defer { try? FileManager.default.removeItem(at: file) }
-        try await ClientFixture.run(Self.configuration(RetryPolicy(limit: 1, delay: .zero))) { fixture in
+        try await ClientFixture.run(Self.configuration(RetryPlan(limit: 1, delay: .zero))) { fixture in
             struct Upload: Endpoint {
                 typealias Response = String
                 var baseURL: String
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test func callPolicyOverridesEndpointAndClient() async throws {
-        let fixture = try await ManualFixture(Self.configuration(RetryPolicy(limit: 5)))
+        let fixture = try await ManualFixture(Self.configuration(RetryPlan(limit: 5)))
         fixture.transport.script(Self.target, .status(.serviceUnavailable))
         await expect(.status) {
             _ = try await fixture.client.call(endpoint).with { $0.retry = .never }.fetch()
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test func callTimeoutEndsTheWait() async throws {
-        let policy = RetryPolicy(limit: 1, delay: .seconds(8))
+        let policy = RetryPlan(limit: 1, delay: .seconds(8))
         let fixture = try await ManualFixture(Self.configuration(policy))
         fixture.transport.script(Self.target, .status(.serviceUnavailable))
         let task = Task {
@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test func originIsAskedAgainOverARealConnection() async throws {
-        try await ClientFixture.run(Self.configuration(RetryPolicy(limit: 3, delay: .zero))) { fixture in
+        try await ClientFixture.run(Self.configuration(RetryPlan(limit: 3, delay: .zero))) { fixture in
             fixture.origin.force(.status(503), times: 1)
             fixture.origin.force(.reset, times: 1)
             fixture.origin.force(.status(429, fields: [("Retry-After", "0")]), times: 1)
@@ -178,7 +178,7 @@ import Testing
 
     @Test func connectionOfARejectedResponseIsReturnedOrClosed() async throws {
         let hold = OriginGate()
-        try await ClientFixture.run(Self.configuration(RetryPolicy(limit: 1, delay: .zero, statuses: [200]))) {
+        try await ClientFixture.run(Self.configuration(RetryPlan(limit: 1, delay: .zero, statuses: [200]))) {
             fixture in
             // A body that never ends must not keep its connection.
             fixture.origin.force(.holdBody(after: 10, hold), times: 1)

@@ -53,7 +53,7 @@ import Testing
         }
 
         private func called(
-            _ start: (@escaping @Sendable (Result<Emission<String>, HoldfastError>) -> Void) -> Subscription
+            _ start: (@escaping @Sendable (Result<Emission<String>, HoldfastError>) -> Void) -> StreamSubscription
         ) async throws -> [Emission<String>] {
             let (results, continuation) = AsyncStream.makeStream(of: Result<Emission<String>, HoldfastError>.self)
             let subscription = start { continuation.yield($0) }
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test func pluginIsAskedAfterTheLastRetry() async throws {
-        let retry = RetryPolicy(limit: 2, delay: .zero)
+        let retry = RetryPlan(limit: 2, delay: .zero)
         try await ScriptedFixture.run(.init(retry: retry, plugins: [substituting])) { fixture in
             fixture.script("/x", .failure(.connect), .failure(.connect), .ok("a"))
             let retried = try await fixture.client.fetch(fixture.get("/x"))

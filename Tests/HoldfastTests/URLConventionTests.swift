@@ -5,7 +5,7 @@ import Testing
 
 /// How parameters are written in queries and forms.
 @Suite(.timeLimit(.minutes(20))) struct URLConventionTests {
-    private static let nested: Parameters = ["f": .object(["b": ["x": 1], "a": .array([true, nil, "y z"])])]
+    private static let nested: RequestParameters = ["f": .object(["b": ["x": 1], "a": .array([true, nil, "y z"])])]
 
     @Test(arguments: [
         (URLParameterEncoder(), "f%5Ba%5D=true&f%5Ba%5D=y%20z&f%5Bb%5D%5Bx%5D=1"),
@@ -52,9 +52,9 @@ import Testing
             (["a[]": "b"], ["a": "[]b"]), (["a": "b#c"], ["a": "b"]), (["a": "%26"], ["a": "&"]),
             (["a": "+"], ["a": " "]),
             (["a": "e\u{301}"], ["a": "\u{e9}"]), (["a": ""], [:]),
-        ] as [(Parameters, Parameters)]
+        ] as [(RequestParameters, RequestParameters)]
     )
-    func noDelimiterIsInjected(one: Parameters, other: Parameters) throws {
+    func noDelimiterIsInjected(one: RequestParameters, other: RequestParameters) throws {
         for encoder in Self.encoders {
             #expect(try encoder.query(one) != encoder.query(other))
         }
@@ -90,7 +90,7 @@ import Testing
                 given[Self.text(&random)] = Self.text(&random)
             }
             for encoder in Self.encoders {
-                let query = try encoder.query(Parameters(given.mapValues { .string($0) }))
+                let query = try encoder.query(RequestParameters(given.mapValues { .string($0) }))
                 // Compares bytes, not characters: Swift treats composed and decomposed letters as
                 // equal.
                 let read = Self.pairs(query, plusIsSpace: encoder.spaces == .plus)
@@ -109,9 +109,9 @@ import Testing
         let names = (0..<12).map { "\($0)\(["a", "é", "Z", "_"].randomElement(using: &random) ?? "")" }
         var expected: [String]?
         for _ in 0..<6 {
-            var parameters = Parameters()
+            var parameters = RequestParameters()
             for name in names.shuffled(using: &random) {
-                var inner = Parameters()
+                var inner = RequestParameters()
                 for name in names.shuffled(using: &random) { inner[name] = .array([.string(name), 1]) }
                 parameters[name] = .object(inner)
             }

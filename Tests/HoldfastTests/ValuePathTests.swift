@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func indexBeyondTheArrayIsMissing() throws {
-        let content = Content(Data("[1,2]".utf8))
+        let content = RawContent(Data("[1,2]".utf8))
         for index in [2, Int.max, -1, .min] {
             #expect(try content.value(at: ValuePath([.index(index)]), as: Int?.self) == nil)
         }
@@ -62,10 +62,10 @@ import Testing
     @Test(arguments: 0..<200) func everyValueIsReadAtItsPath(seed: UInt64) throws {
         var trees = JSONTrees(random: SeededRandom(seed: seed))
         let tree = trees.value(depth: 4)
-        let content = Content(try JSONEncoder().encode(tree))
+        let content = RawContent(try JSONEncoder().encode(tree))
         for (path, value) in JSONTrees.places(in: tree) {
             #expect(tree[path] == value, "seed \(seed), \(path)")
-            #expect(try content.value(at: path, as: JSONValue.self) == value, "seed \(seed), \(path)")
+            #expect(try content.value(at: path, as: AnyJSON.self) == value, "seed \(seed), \(path)")
             #expect(try content.value(at: ValuePath(path.description)) == value, "seed \(seed), \(path)")
         }
     }
@@ -73,21 +73,21 @@ import Testing
     @Test(arguments: 0..<200) func missingValueIsAnErrorThatNamesThePath(seed: UInt64) throws {
         var trees = JSONTrees(random: SeededRandom(seed: seed))
         let tree = trees.value(depth: 4)
-        let content = Content(try JSONEncoder().encode(tree))
+        let content = RawContent(try JSONEncoder().encode(tree))
         for _ in 0..<20 {
             let path = trees.path()
             if let value = tree[path] {
-                #expect(try content.value(at: path, as: JSONValue.self) == value, "seed \(seed), \(path)")
+                #expect(try content.value(at: path, as: AnyJSON.self) == value, "seed \(seed), \(path)")
                 continue
             }
-            let error = #expect(throws: HoldfastError.self) { try content.value(at: path, as: JSONValue.self) }
+            let error = #expect(throws: HoldfastError.self) { try content.value(at: path, as: AnyJSON.self) }
             let place = try #require(error?.codingPath, "seed \(seed), \(path)")
             #expect(error?.code == .decodingFailed && path.steps.starts(with: place.steps) || tree[place] != nil)
             #expect(error?.body == Array(content.data))
         }
     }
 
-    private let content = Content(
+    private let content = RawContent(
         Data(
             """
             {"data": {"items": [{"id": 9007199254740993, "tag": null}, {"id": 18446744073709551615}], "0": "zero", "": "empty",
@@ -108,8 +108,8 @@ import Testing
         // Dates in the decoder's own form, not in that of `Date`.
         #expect(try content.value(at: "data.at", as: Date.self).timeIntervalSince1970 == 1_767_323_045)
         #expect(try content.value(at: "data.at", as: Date?.self)?.timeIntervalSince1970 == 1_767_323_045)
-        #expect(try Content(Data("[1.5]".utf8)).value(at: "[0]", as: Double.self) == 1.5)
-        #expect(try Content(Data("7".utf8)).value(as: Int.self) == 7)
+        #expect(try RawContent(Data("[1.5]".utf8)).value(at: "[0]", as: Double.self) == 1.5)
+        #expect(try RawContent(Data("7".utf8)).value(as: Int.self) == 7)
     }
 
     @Test(arguments: [
@@ -146,7 +146,7 @@ import Testing
             }
         }
         let data = try PropertyListEncoder().encode(["data": [["id": 1], ["id": 2]]])
-        let content = Content(data, decoder: PropertyLists())
+        let content = RawContent(data, decoder: PropertyLists())
         #expect(try content.value(at: "data[1].id", as: Int.self) == 2)
         #expect(throws: HoldfastError.self) { try content.value(at: "data[2].id", as: Int.self) }
         #expect(try content.value(at: "data[2].id", as: Int?.self) == nil)
@@ -155,8 +155,8 @@ import Testing
     @Test func namesFollowTheDecodersKeyStrategy() throws {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
-        let content = Content(Data(#"{"user_details": {"first_name": "A"}}"#.utf8), decoder: decoder)
+        let content = RawContent(Data(#"{"user_details": {"first_name": "A"}}"#.utf8), decoder: decoder)
         #expect(try content.value(at: "userDetails.firstName", as: String.self) == "A")
-        #expect(try content.value(at: "userDetails", as: JSONValue.self) == ["first_name": "A"])
+        #expect(try content.value(at: "userDetails", as: AnyJSON.self) == ["first_name": "A"])
     }
 }

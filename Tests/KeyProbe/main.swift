@@ -19,7 +19,7 @@ let values = Dictionary(
         ("p\($0)", ParameterValue.object(["b": 1, "a": .object(["x": true, "w": .array([1, "2", nil])])]))
     }
 )
-let probe = Probe(task: .parameters(url: Parameters(values), body: Parameters(values)))
+let probe = Probe(task: .parameters(url: RequestParameters(values), body: RequestParameters(values)))
 let request = try probe.request(defaults: RequestDefaults(parameters: ["api_key": "k", "locale": "en"]))
 let engine = CacheEngine(
     store: InMemoryResponseStore(),
@@ -30,10 +30,10 @@ let engine = CacheEngine(
 print("key:", (engine.key(for: request)?.bytes ?? []).map { String($0, radix: 16) }.joined())
 // Every other kind of content that is part of a key.
 let others: [HTTPTask] = [
-    .urlEncoded(Parameters(values)), .encodable(values),
+    .urlEncoded(RequestParameters(values)), .encodable(values),
     .encodable(values, encoder: FormContentEncoder(URLParameterEncoder(arrays: .indexed))),
-    .graphQL(GraphQLOperation("query ($a: X) { a(a: $a) }", variables: Parameters(values))),
-    .multipart([.text("x", name: "a")], parameters: Parameters(values)),
+    .graphQL(GraphQLOperation("query ($a: X) { a(a: $a) }", variables: RequestParameters(values))),
+    .multipart([.text("x", name: "a")], parameters: RequestParameters(values)),
 ]
 for task in others {
     let request = try Probe(task: task).request(defaults: RequestDefaults())

@@ -141,7 +141,7 @@ import Testing
     @Test func storesTagsAndPublishesChanges() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let keys = try (0..<300).map { try cacheKey("/\($0)") }
-        var responses: [CacheKey: RawResponse] = [:]
+        var responses: [StoreKey: RawResponse] = [:]
         for (index, key) in keys.enumerated() {
             let body = index == 3 ? pattern(5_000_000) : pattern(index)
             responses[key] = RawResponse(status: .ok, fields: [.contentType: "a/\(index)"], body: body)

@@ -24,7 +24,7 @@ import Testing
         let folder: TemporaryFolder
         let clock = ManualClock()
         private static let names = ["key", "target", "prefix/1", "tag", "removed", "other"]
-        private static let principal = CacheKey.Partition.principal("ada")
+        private static let principal = StoreKey.Partition.principal("ada")
 
         init() throws { folder = try TemporaryFolder() }
 
@@ -305,7 +305,7 @@ import Testing
             )
         }
 
-        private func put(_ key: CacheKey, fencingNumber: InvalidationSequence, _ store: CacheManager) async throws
+        private func put(_ key: StoreKey, fencingNumber: InvalidationSequence, _ store: CacheManager) async throws
             -> Bool
         {
             let writer = try await store.responses.beginWrite(draft(key, at: clock.now()), fencingNumber: fencingNumber)

@@ -18,7 +18,7 @@ import Testing
         for number in 0..<count {
             let host = number.isMultiple(of: 2) ? "a" : "b"
             let target = try TargetURI("https://\(host).example/\(number)?token=secret")
-            let key = CacheKey(partition: .common, method: .get, target: target)
+            let key = StoreKey(partition: .common, method: .get, target: target)
             let tags = number.isMultiple(of: 3) ? ["third", "all"] : ["all"]
             try await store.store(draft(key, at: clock.now(), freshFor: .seconds(60), tags: tags), "x")
         }
@@ -73,7 +73,7 @@ import Testing
     private func fillUnordered(_ store: CacheManager, _ count: Int) async throws {
         for number in 0..<count {
             let target = try TargetURI("https://a.example/\(number)")
-            let key = CacheKey(partition: .common, method: .get, target: target)
+            let key = StoreKey(partition: .common, method: .get, target: target)
             let lifetime = Duration.seconds(60 + number * 7 % count)
             let stored = draft(key, at: clock.now(), freshFor: lifetime, tags: number % 2 == 0 ? ["even"] : [])
             try await store.store(stored, String(repeating: "x", count: 100 + 1000 * (number * 5 % count)))

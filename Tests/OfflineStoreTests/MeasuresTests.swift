@@ -90,7 +90,7 @@ import Testing
         let store = try await openStore(folder.store, clock: clock) { $0.quotas = quotas }
         for number in 0..<4 {
             let target = try TargetURI("https://\(number < 2 ? "a" : number < 3 ? "b" : "c").example/\(number)")
-            let key = CacheKey(partition: .common, method: .get, target: target)
+            let key = StoreKey(partition: .common, method: .get, target: target)
             let length = number == 3 ? 30_000 : 10_000
             let tags = number == 0 ? ["news"] : ["other"]
             try await store.store(draft(key, at: clock.now(), tags: tags), [pattern(length)])

@@ -82,7 +82,7 @@ private final class Model: Sendable {
             self.tag = tag
         }
 
-        var key: CacheKey { get throws { try cacheKey("/\(name)") } }
+        var key: StoreKey { get throws { try cacheKey("/\(name)") } }
 
         func notStored() {
             known.withLock { known in

@@ -18,8 +18,8 @@ import Testing
         "https://a.example/v1/1", "https://a.example/v1/2", "https://a.example/v2/1", "https://b.example/x",
     ]
 
-    private func key(_ url: String, _ partition: CacheKey.Partition = .common) throws -> CacheKey {
-        CacheKey(partition: partition, method: .get, target: try TargetURI(url))
+    private func key(_ url: String, _ partition: StoreKey.Partition = .common) throws -> StoreKey {
+        StoreKey(partition: partition, method: .get, target: try TargetURI(url))
     }
 
     private func fill(_ store: CacheManager) async throws {
@@ -41,7 +41,7 @@ import Testing
     private static func scopes() throws -> [(scopes: [InvalidationScope], urls: Set<String>)] {
         [
             ([.target(try TargetURI(urls[0]))], [urls[0]]),
-            ([.key(CacheKey(partition: .common, method: .get, target: try TargetURI(urls[0])))], [urls[0]]),
+            ([.key(StoreKey(partition: .common, method: .get, target: try TargetURI(urls[0])))], [urls[0]]),
             ([.prefix(try TargetPrefix("https://a.example/v1/"))], [urls[0], urls[1]]),
             ([.host(try TargetHost("a.example"))], Set(urls[..<3])), ([.tag("even")], [urls[0], urls[2]]),
             ([.tag("every"), .host(try TargetHost("a.example")), .target(try TargetURI(urls[0]))], Set(urls)),
@@ -74,7 +74,7 @@ import Testing
     @Test func everyVariantAndPartitionOfAURLIsPinned() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let url = Self.urls[0]
-        for partition in [CacheKey.Partition.common, .principal("ada")] {
+        for partition in [StoreKey.Partition.common, .principal("ada")] {
             for language in ["de", "en"] {
                 let variant = draft(
                     try key(url, partition),

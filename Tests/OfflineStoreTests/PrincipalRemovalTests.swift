@@ -17,7 +17,7 @@ import Testing
     var path: String { folder.store + "/0001.sqlite" }
     private static let digest = [UInt8](repeating: 7, count: 32)
     /// Not hers, although some look alike.
-    private static let others: [CacheKey.Partition] = [
+    private static let others: [StoreKey.Partition] = [
         .common, .principal("bob"), .principal("ada2"), .principal("ad"), .principal("Ada"), .credentials(digest),
         .credentials(digest, of: "bob"),
     ]
@@ -43,11 +43,11 @@ import Testing
         return (owners, objects)
     }
 
-    private func put(_ path: String, _ partition: CacheKey.Partition, _ store: CacheManager) async throws {
+    private func put(_ path: String, _ partition: StoreKey.Partition, _ store: CacheManager) async throws {
         try await store.store(draft(try cacheKey(path, partition: partition), at: clock.now()), "x")
     }
 
-    private func isThere(_ path: String, _ partition: CacheKey.Partition, _ store: CacheManager) async throws -> Bool {
+    private func isThere(_ path: String, _ partition: StoreKey.Partition, _ store: CacheManager) async throws -> Bool {
         try await !store.responses.lookup(try cacheKey(path, partition: partition)).isEmpty
     }
 
@@ -55,7 +55,7 @@ import Testing
 
     @Test func removesEverythingOfOnePrincipalAndNothingElse() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 256 << 20)
-        let hers: [CacheKey.Partition] = [.principal("ada"), .credentials(Self.digest, of: "ada")]
+        let hers: [StoreKey.Partition] = [.principal("ada"), .credentials(Self.digest, of: "ada")]
         for partition in hers + Self.others {
             for path in ["/fresh", "/pinned", "/stale", "/large"] {
                 var draft = draft(try cacheKey(path, partition: partition), at: clock.now(), tags: ["t"])
@@ -74,8 +74,8 @@ import Testing
                 try await store.store(draft, language)
             }
             let target = try TargetURI("https://api.example/posted")
-            let content = CacheKey.Content(type: nil, coding: nil, sha256: Self.digest)
-            let posted = CacheKey(partition: partition, method: .post, target: target, content: content)
+            let content = StoreKey.Content(type: nil, coding: nil, sha256: Self.digest)
+            let posted = StoreKey(partition: partition, method: .post, target: target, content: content)
             try await store.store(draft(posted, at: clock.now()), "x")
             // So that it is in memory.
             for path in ["/fresh", "/variants"] { _ = try await isThere(path, partition, store) }
@@ -102,8 +102,8 @@ import Testing
 
     @Test func fetchesUnderWayAreStoredForOthersAlone() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 256 << 20)
-        let hers: [CacheKey.Partition] = [.principal("ada"), .credentials(Self.digest, of: "ada")]
-        var writers: [(partition: CacheKey.Partition, writer: any ResponseWriter)] = []
+        let hers: [StoreKey.Partition] = [.principal("ada"), .credentials(Self.digest, of: "ada")]
+        var writers: [(partition: StoreKey.Partition, writer: any StoredResponseWriter)] = []
         for partition in hers + Self.others {
             let draft = draft(try cacheKey("/x", partition: partition), at: clock.now())
             let number = store.responses.invalidationSequence
@@ -175,7 +175,7 @@ import Testing
         }
         try await store.setObject(String(repeating: "x", count: 3 << 20), forKey: "ada/large")
         // A key whose bytes begin like the prefix is a response's all the same.
-        let version = String(decoding: [CacheKey.version], as: UTF8.self)
+        let version = String(decoding: [StoreKey.version], as: UTF8.self)
         try await put("/x", .principal("ada/"), store)
         try await store.removeObjects(withPrefix: version)
         #expect(try await stored(store).objects == Set(hers + others + ["ada/large"]))
@@ -368,7 +368,7 @@ import Testing
         let count = 10_000
         let response = RawResponse(status: .ok, fields: [:], body: pattern(500))
         for start in stride(from: 0, to: count, by: 500) {
-            var batch: [CacheKey: RawResponse] = [:]
+            var batch: [StoreKey: RawResponse] = [:]
             for index in start..<start + 500 {
                 for name in ["ada", "bob"] { batch[try cacheKey("/\(index)", partition: .principal(name))] = response }
             }

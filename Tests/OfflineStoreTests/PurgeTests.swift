@@ -96,7 +96,7 @@ import Testing
         try await store.setObject(1, forKey: "n")
         for (name, isSoft, concerned, call) in calls {
             for path in ["/p/1", "/p/2", "/q"] {
-                for partition in [CacheKey.Partition.common, .principal("alice")] {
+                for partition in [StoreKey.Partition.common, .principal("alice")] {
                     let tags = path == "/p/2" ? ["t"] : []
                     try await store.store(
                         draft(try cacheKey(path, partition: partition), at: clock.now(), tags: tags),
@@ -109,7 +109,7 @@ import Testing
             #expect(store.responses.invalidationSequence.number == fencingNumber.number + 1, "\(name)")
             for path in ["/p/1", "/p/2", "/q"] {
                 let expected: Bool? = concerned.contains(path) ? (isSoft ? true : nil) : false
-                for partition in [CacheKey.Partition.common, .principal("alice")] {
+                for partition in [StoreKey.Partition.common, .principal("alice")] {
                     let found = try await store.responses.lookup(try cacheKey(path, partition: partition))
                     #expect(found.first?.head.isInvalidated == expected, "\(name) \(isSoft) \(path)")
                 }
@@ -138,7 +138,7 @@ import Testing
                 == nil
         )
         for uri in ["https://api.example:444/p/x", "http://api.example/p/x", "https://b.example/p/x"] {
-            let key = CacheKey(target: try TargetURI(uri))
+            let key = StoreKey(target: try TargetURI(uri))
             #expect(
                 try await store.store(draft(key, at: clock.now()), "x", fencingNumber: fencingNumber) != nil,
                 "\(uri)"
@@ -151,7 +151,7 @@ import Testing
 
     @Test func objectWithAResponseLikeKeyIsNotPurged() async throws {
         let store = try await openStore(folder.store, clock: clock)
-        let key = CacheKey(target: try TargetURI("http://a.example/p/1"))
+        let key = StoreKey(target: try TargetURI("http://a.example/p/1"))
         let text = try #require(String(validating: key.bytes, as: UTF8.self))
         try await store.setObject(1, forKey: text)
         try await store.removeResponses(withPrefix: try TargetPrefix("http://a.example/p/"))

@@ -18,8 +18,8 @@ import Testing
         try await openStore(folder.store, clock: clock) { $0.quotas = quotas }
     }
 
-    private func key(_ uri: String) throws -> CacheKey {
-        CacheKey(partition: .common, method: .get, target: try TargetURI(uri))
+    private func key(_ uri: String) throws -> StoreKey {
+        StoreKey(partition: .common, method: .get, target: try TargetURI(uri))
     }
 
     private func bytes(ofTag name: String) throws -> Int64 {
@@ -146,7 +146,7 @@ import Testing
     @Test func responseLargerThanItsQuotaIsNotStored() async throws {
         let store = try await open([.tag("small", bytes: 20_000), .everyOrigin(bytes: 40_000)])
         let fencingNumber = store.responses.invalidationSequence
-        func begin(_ length: StatedLength?, _ tags: [String]) async throws -> (any ResponseWriter)? {
+        func begin(_ length: StatedLength?, _ tags: [String]) async throws -> (any StoredResponseWriter)? {
             let draft = draft(try cacheKey("/x"), at: clock.now(), expectedLength: length, tags: tags)
             return try await store.responses.beginWrite(draft, fencingNumber: fencingNumber)
         }

@@ -17,10 +17,10 @@ import Testing
     private func put(
         _ url: String,
         _ store: CacheManager,
-        partition: CacheKey.Partition = .common,
+        partition: StoreKey.Partition = .common,
         tags: [String] = []
     ) async throws {
-        let key = CacheKey(partition: partition, method: .get, target: try TargetURI(url))
+        let key = StoreKey(partition: partition, method: .get, target: try TargetURI(url))
         try await store.store(draft(key, at: clock.now(), tags: tags), "x")
     }
 
@@ -78,7 +78,7 @@ import Testing
 
     @Test func selectingFieldsAreSentAgain() async throws {
         let store = try await openStore(folder.store, clock: clock)
-        let key = CacheKey(target: try TargetURI("https://a.example/"))
+        let key = StoreKey(target: try TargetURI("https://a.example/"))
         for language in ["de", "en"] {
             let fields: HTTPFields = [.vary: "Accept-Language"]
             let draft = draft(key, at: clock.now(), fields: fields, selecting: [.acceptLanguage: language])

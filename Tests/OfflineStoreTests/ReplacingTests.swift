@@ -23,7 +23,7 @@ import Testing
         return try wrongTags(path) == 0
     }
 
-    private func content(_ store: CacheManager, _ key: CacheKey) async throws -> ByteBuffer? {
+    private func content(_ store: CacheManager, _ key: StoreKey) async throws -> ByteBuffer? {
         guard let stored = try await store.responses.lookup(key).first else { return nil }
         return try await store.responses.openBody(of: stored)?.collect(upTo: 8 << 20)
     }

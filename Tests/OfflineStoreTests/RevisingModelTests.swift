@@ -16,7 +16,7 @@ import Testing
     init() throws { folder = try TemporaryFolder() }
 
     private struct Place: Hashable {
-        var key: CacheKey
+        var key: StoreKey
         var variant: String
     }
 
@@ -29,7 +29,7 @@ import Testing
     }
 
     private static let paths = 12
-    private static let partitions: [CacheKey.Partition] = [.common, .principal("a"), .credentials([1, 2, 3])]
+    private static let partitions: [StoreKey.Partition] = [.common, .principal("a"), .credentials([1, 2, 3])]
 
     /// The new target of a response; idempotent, as rules are. Some paths lose their query, some a
     /// parameter, some stay, some move to another host.
@@ -73,7 +73,7 @@ import Testing
                 guard let target = try? Self.target(parts.target, seed: seed) else { return nil }
                 parts.target = target
                 return ResponseRevision(
-                    key: CacheKey(
+                    key: StoreKey(
                         partition: parts.partition,
                         method: parts.method,
                         target: target,
@@ -108,7 +108,7 @@ import Testing
         let query = ["", "?s=\(number)", "?s=\(number)&x=1", "?x=1&y=2"].randomElement(using: &generator) ?? ""
         let target = try TargetURI("https://api.example/\(path)\(query)")
         let partition = Self.partitions.randomElement(using: &generator) ?? .common
-        let key = CacheKey(partition: partition, target: target)
+        let key = StoreKey(partition: partition, target: target)
         let language = ["de", "en"].randomElement(using: &generator) ?? "de"
         let tags = Set(
             (0..<Int.random(in: 0...3, using: &generator)).map { _ in
@@ -170,7 +170,7 @@ import Testing
         var revised: [Place: Stored] = [:]
         for (place, stored) in model {
             let parts = place.key.components
-            let key = CacheKey(partition: parts.partition, target: try target(parts.target, seed: seed))
+            let key = StoreKey(partition: parts.partition, target: try target(parts.target, seed: seed))
             let place = Place(key: key, variant: place.variant)
             guard let other = revised[place] else {
                 revised[place] = stored

@@ -21,7 +21,7 @@ import Testing
         var parts = stored.key.components
         parts.target = parts.target.ignoring(ParameterNames(["*"]))
         return ResponseRevision(
-            key: CacheKey(
+            key: StoreKey(
                 partition: parts.partition,
                 method: parts.method,
                 target: parts.target,
@@ -239,10 +239,10 @@ import Testing
         let target = try TargetURI("https://api.example/a?b=2")
         _ = try await store.core.write { context in
             _ = try context.invalidate(.prefix(prefix), keepingForOffline: false, at: now)
-            return try context.revise(id) { _ in ResponseRevision(key: CacheKey(target: target)) }
+            return try context.revise(id) { _ in ResponseRevision(key: StoreKey(target: target)) }
         }
         try await store.settle()
-        #expect(try await store.text(of: CacheKey(target: target)) == "text")
+        #expect(try await store.text(of: StoreKey(target: target)) == "text")
         try await store.close()
     }
 
@@ -308,8 +308,8 @@ import Testing
     @Test func originQuotaIncludesResponsesMovedToIt() async throws {
         let store = try await openStore(folder.store, clock: clock) { $0.quotas = [.everyOrigin(bytes: 1 << 20)] }
         let (old, new) = (
-            CacheKey(target: try TargetURI("http://old.example/a")),
-            CacheKey(target: try TargetURI("https://new.example/a"))
+            StoreKey(target: try TargetURI("http://old.example/a")),
+            StoreKey(target: try TargetURI("https://new.example/a"))
         )
         try await store.store(draft(old, at: clock.now(), tags: ["t"]), [pattern(5_000)])
         _ = try await store.reviseResponses { _ in ResponseRevision(key: new) }

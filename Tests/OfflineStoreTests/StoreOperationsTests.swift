@@ -20,12 +20,12 @@ import Testing
         fresh: Duration = .seconds(60),
         tags: [String] = []
     ) async throws {
-        let key = CacheKey(partition: .common, method: .get, target: try TargetURI(url))
+        let key = StoreKey(partition: .common, method: .get, target: try TargetURI(url))
         try await store.store(draft(key, at: clock.now(), freshFor: fresh, tags: tags), "x")
     }
 
     private func isMarked(_ url: String, _ store: CacheManager) async throws -> Bool? {
-        let key = CacheKey(partition: .common, method: .get, target: try TargetURI(url))
+        let key = StoreKey(partition: .common, method: .get, target: try TargetURI(url))
         return try await store.responses.lookup(key).first?.head.isInvalidated
     }
 
@@ -99,7 +99,7 @@ import Testing
 
     @Test func noFillThatBeganBeforeAHostIsPurgedIsStored() async throws {
         let store = try await openStore(folder.store, clock: clock)
-        let key = CacheKey(partition: .common, method: .get, target: try TargetURI("https://a.example:444/x"))
+        let key = StoreKey(partition: .common, method: .get, target: try TargetURI("https://a.example:444/x"))
         let fencingNumber = store.responses.invalidationSequence
         _ = try await store.invalidate([.host(try TargetHost("a.example"))], keepingForOffline: true)
         try await store.settle()
@@ -125,11 +125,11 @@ import Testing
         let store = try await openStore(folder.store, clock: clock)
         try await put("https://a.example/fresh", store, fresh: .seconds(100))
         try await put("https://a.example/stale", store, fresh: .seconds(5))
-        let strict = CacheKey(partition: .common, method: .get, target: try TargetURI("https://a.example/strict"))
+        let strict = StoreKey(partition: .common, method: .get, target: try TargetURI("https://a.example/strict"))
         try await store.store(draft(strict, at: clock.now(), freshFor: .seconds(5), isUsableStale: false), "x")
         clock.advance(by: .seconds(10))
         // An expiry would end its use.
-        let only = CacheKey(partition: .common, method: .get, target: try TargetURI("https://a.example/only"))
+        let only = StoreKey(partition: .common, method: .get, target: try TargetURI("https://a.example/only"))
         try await store.store(draft(only, at: clock.now(), freshFor: .seconds(100), isUsableStale: false), "x")
         for scope in [InvalidationScope.all, .host(try TargetHost("a.example"))] {
             let count = try await store.count([scope], examining: 1000)

@@ -123,12 +123,12 @@ func openReadOnly(_ path: String, clock: ManualClock = ManualClock()) async thro
 
 let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-func cacheKey(_ path: String, partition: CacheKey.Partition = .common) throws -> CacheKey {
-    CacheKey(partition: partition, method: .get, target: try TargetURI("https://api.example\(path)"))
+func cacheKey(_ path: String, partition: StoreKey.Partition = .common) throws -> StoreKey {
+    StoreKey(partition: partition, method: .get, target: try TargetURI("https://api.example\(path)"))
 }
 
 func draft(
-    _ key: CacheKey,
+    _ key: StoreKey,
     at now: Timestamp,
     freshFor: Duration = .seconds(60),
     isUsableStale: Bool = true,
@@ -197,7 +197,7 @@ extension CacheManager {
     }
 
     /// Returns the body of a key's only response as text; `nil` if there is none.
-    func text(of key: CacheKey) async throws -> String? {
+    func text(of key: StoreKey) async throws -> String? {
         guard let response = try await responses.lookup(key).first else { return nil }
         guard let body = try await responses.openBody(of: response) else { return nil }
         return String(buffer: try await body.collect(upTo: 1 << 30))

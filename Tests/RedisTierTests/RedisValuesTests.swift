@@ -131,7 +131,7 @@ import Testing
             let values = try await engine.makeNode()
             let keys = try #require(FleetKeys(secret: [UInt8](repeating: 7, count: 32)))
             let target = try TargetURI("https://secret.example/secret?secret")
-            let key = CacheKey(partition: .principal("secret"), target: target)
+            let key = StoreKey(partition: .principal("secret"), target: target)
             let names = ValueNamer(keys: keys, namespace: try #require(FleetNamespace("test"))).names(of: key)
             let now = Timestamp(milliseconds: 1_767_225_600_000)
             let draft = ResponseDraft(

@@ -129,7 +129,7 @@ final class SharingWorld {
     private let engine: InMemoryLogEngine
     private var nodes: [Node] = []
     private var versions = [Int](repeating: 1, count: keyCount)
-    private var keys: [CacheKey] = []
+    private var keys: [StoreKey] = []
     private var purges: [Purge] = []
     private var places: [PurgeID: Int] = [:]
     private var report = Report()
@@ -148,7 +148,7 @@ final class SharingWorld {
         let clock = clock
         engine = InMemoryLogEngine(clock: ContinuousClock()) { EngineTime(milliseconds: clock.now().milliseconds) }
         engine.setReplication(.onDemand)
-        keys = try (0..<Self.keyCount).map { CacheKey(target: try TargetURI("https://a.example/\($0)")) }
+        keys = try (0..<Self.keyCount).map { StoreKey(target: try TargetURI("https://a.example/\($0)")) }
         for number in 0..<Self.nodeCount {
             let pair = try await make(number)
             let link = engine.makeLog()

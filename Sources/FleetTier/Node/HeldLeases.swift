@@ -52,11 +52,11 @@ final class KeysOutsideFleet: Sendable {
 
     init() {}
 
-    func contains(_ key: CacheKey, at now: Timestamp) -> Bool {
+    func contains(_ key: StoreKey, at now: Timestamp) -> Bool {
         until.withLock { $0[key.hashValue].map { $0 > now } ?? false }
     }
 
-    func insert(_ key: CacheKey, at now: Timestamp) {
+    func insert(_ key: StoreKey, at now: Timestamp) {
         until.withLock { until in
             if until.count >= Self.capacity {
                 until = until.filter { $0.value > now }

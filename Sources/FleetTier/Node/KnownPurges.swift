@@ -61,7 +61,7 @@ struct KnownPurges: Sendable {
 
     /// Returns whether a response is as current as a new response from the origin: no purge after
     /// its fencing position affects it, and no such purge can have been missed.
-    func isCurrent(_ key: CacheKey, tags: [String], fencingPosition: LogPosition) -> Bool {
+    func isCurrent(_ key: StoreKey, tags: [String], fencingPosition: LogPosition) -> Bool {
         guard fencingPosition >= lowWaterMark, fencingPosition >= lastOfAll else { return false }
         func isPurged(_ scope: InvalidationScope) -> Bool {
             last[scope.hashValue].map { $0 > fencingPosition } ?? false

@@ -37,7 +37,7 @@ package final class PurgeView: Sendable {
     var offset: EngineOffset { state.withLock { $0.offset } }
 
     /// See ``KnownPurges/isCurrent(_:tags:fencingPosition:)``.
-    func isCurrent(_ key: CacheKey, tags: [String], fencingPosition: LogPosition) -> Bool {
+    func isCurrent(_ key: StoreKey, tags: [String], fencingPosition: LogPosition) -> Bool {
         state.withLock { state in
             guard state.isFollowing, state.epochs.contains(fencingPosition.epoch), let known = state.known else {
                 return false

@@ -96,7 +96,7 @@ package final class ResponseSharing: FleetResponses {
 
     package var position: LogPosition? { purges.position }
 
-    package func mayHave(_ key: CacheKey) -> Bool { !unshared.contains(key, at: wall.now()) }
+    package func mayHave(_ key: StoreKey) -> Bool { !unshared.contains(key, at: wall.now()) }
 
     package func find(_ query: PeerQuery) async -> PeerLookupResult {
         guard purges.isFollowing, breaker.admits(at: wall.now()) else {
@@ -133,7 +133,7 @@ package final class ResponseSharing: FleetResponses {
         }
     }
 
-    package func release(_ lease: FleetLease?, of key: CacheKey, isForOthers: Bool) {
+    package func release(_ lease: FleetLease?, of key: StoreKey, isForOthers: Bool) {
         let held = lease.flatMap { leases.remove($0.number) }
         if isForOthers {
             if let held { orders.continuation.yield(.release(held)) }
@@ -174,7 +174,7 @@ package final class ResponseSharing: FleetResponses {
         }
     }
 
-    private func open(_ value: ByteBuffer, as name: ValueName, for key: CacheKey) -> FleetContent? {
+    private func open(_ value: ByteBuffer, as name: ValueName, for key: StoreKey) -> FleetContent? {
         do {
             return try sealer.open(value, as: name, for: key)
         } catch {
@@ -242,7 +242,7 @@ package final class ResponseSharing: FleetResponses {
         }
     }
 
-    private func note(_ error: any Error, _ key: CacheKey) {
+    private func note(_ error: any Error, _ key: StoreKey) {
         switch error {
         case FleetLogError.timedOut:
             counts.count(.timedOut)

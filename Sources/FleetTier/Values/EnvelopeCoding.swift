@@ -131,8 +131,8 @@ extension ByteReader {
         readBounded(longest).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    fileprivate mutating func readKey() -> CacheKey? {
-        readBounded(EnvelopeSealer.longestKey).flatMap { CacheKey(bytes: Array($0)) }
+    fileprivate mutating func readKey() -> StoreKey? {
+        readBounded(EnvelopeSealer.longestKey).flatMap { StoreKey(bytes: Array($0)) }
     }
 
     fileprivate mutating func readTags() -> [String]? {

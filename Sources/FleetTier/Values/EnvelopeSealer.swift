@@ -103,7 +103,7 @@ package struct EnvelopeSealer: Sendable {
     package func open(
         _ value: ByteBuffer,
         as name: ValueName,
-        for key: CacheKey
+        for key: StoreKey
     ) throws(SealFault) -> FleetContent {
         guard value.readableBytes <= Self.longest, let header = ValueHeader(value) else { throw .malformed }
         let authenticated = Self.authenticated(header.bytes, name)

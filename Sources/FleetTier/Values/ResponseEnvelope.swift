@@ -51,7 +51,7 @@ package struct ResponseEnvelope: Sendable {
         self.body = body
     }
 
-    package var key: CacheKey { content.key }
+    package var key: StoreKey { content.key }
     package var tags: [String] { content.tags }
     /// When the response was received or last freshened.
     package var respondedAt: EngineTime { EngineTime(milliseconds: content.head.responseTime.milliseconds) }

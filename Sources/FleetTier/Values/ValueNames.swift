@@ -34,11 +34,11 @@ package struct ValueNamer: Sendable {
     }
 
     /// Returns the names under which a key's values are put and found.
-    package func names(of key: CacheKey) -> ValueNames { ValueNames(key, namespace, present) }
+    package func names(of key: StoreKey) -> ValueNames { ValueNames(key, namespace, present) }
 
     /// Returns the names of a key's values under the previous secret; `nil` if there is none. No
     /// value is put under these names.
-    package func previousNames(of key: CacheKey) -> ValueNames? {
+    package func previousNames(of key: StoreKey) -> ValueNames? {
         previous.map { ValueNames(key, namespace, $0) }
     }
 }
@@ -55,7 +55,7 @@ package struct ValueNames: Sendable {
     private let base: String
     private let secret: SymmetricKey
 
-    fileprivate init(_ key: CacheKey, _ namespace: FleetNamespace, _ secret: SymmetricKey) {
+    fileprivate init(_ key: StoreKey, _ namespace: FleetNamespace, _ secret: SymmetricKey) {
         base = "hf1:\(namespace):{\(Self.digest("key", key.bytes, secret))}:"
         self.secret = secret
     }

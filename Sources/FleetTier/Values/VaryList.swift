@@ -11,7 +11,7 @@ package struct VaryList: Sendable, Hashable {
     /// The maximum length of a name, in bytes.
     package static let longestName = 256
 
-    package let key: CacheKey
+    package let key: StoreKey
     /// When the most recent of the responses was received.
     package private(set) var respondedAt: EngineTime
     /// The lists, each in lower case and sorted. The first list belongs to the most recent
@@ -19,12 +19,12 @@ package struct VaryList: Sendable, Hashable {
     package private(set) var lists: [[String]]
 
     /// - Returns: `nil` if there are no names, or if a limit is exceeded.
-    package init?(key: CacheKey, names: [String], respondedAt: EngineTime) {
+    package init?(key: StoreKey, names: [String], respondedAt: EngineTime) {
         self.init(key: key, lists: [Set(names).sorted()], respondedAt: respondedAt)
     }
 
     /// - Parameter lists: the lists, in lower case and sorted.
-    init?(key: CacheKey, lists: [[String]], respondedAt: EngineTime) {
+    init?(key: StoreKey, lists: [[String]], respondedAt: EngineTime) {
         guard (1...Self.mostLists).contains(lists.count), Set(lists).count == lists.count,
             lists.allSatisfy({ names in
                 (1...Self.mostNames).contains(names.count) && names == Set(names).sorted()

@@ -7,7 +7,7 @@ import NIOCore
 extension CacheEngine {
     /// Returns the state before a lookup, so that later events are noticed. Call this before the
     /// lookup.
-    package func lookupStart(_ key: CacheKey, for request: CacheRequest) -> LookupStart {
+    package func lookupStart(_ key: StoreKey, for request: CacheRequest) -> LookupStart {
         let present = store.invalidationSequence
         return LookupStart(
             endedFetches: inFlightFetches.endedCount(key),
@@ -16,7 +16,7 @@ extension CacheEngine {
     }
 
     /// See ``ResponseStore/shortID(of:)``.
-    package func shortID(of key: CacheKey) -> String? { store.shortID(of: key) }
+    package func shortID(of key: StoreKey) -> String? { store.shortID(of: key) }
 
     /// Returns the principal's stored responses followed by the common responses, and whether the
     /// list is complete.
@@ -32,7 +32,7 @@ extension CacheEngine {
     }
 
     /// Returns the stored responses of a key; `nil` if the store fails.
-    func lookup(_ key: CacheKey, in context: ExecutionContext = .system) async -> [StoredResponse]? {
+    func lookup(_ key: StoreKey, in context: ExecutionContext = .system) async -> [StoredResponse]? {
         if let resident = store.resident(key) { return resident }
         return await recovering("lookup", .read, in: context) { [store] in try await store.lookup(key) }
     }

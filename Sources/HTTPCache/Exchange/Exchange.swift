@@ -18,11 +18,11 @@ struct Exchange {
 
     private var prepared: PreparedRequest { flow.prepared }
     private var request: CacheRequest { flow.prepared.request }
-    private let key: CacheKey
+    private let key: StoreKey
     /// The peer lookup whose lease belongs to the fetch that this exchange leads.
     private var find: PeerLookups.Find?
 
-    init(_ flow: ExchangeFlow, key: CacheKey, on engine: CacheEngine) {
+    init(_ flow: ExchangeFlow, key: StoreKey, on engine: CacheEngine) {
         self.flow = flow
         self.key = key
         self.engine = engine

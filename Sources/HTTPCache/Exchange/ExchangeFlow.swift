@@ -222,7 +222,7 @@ struct ExchangeFlow: Sendable {
 
     /// The key under which another node may have a useful response; `nil` if no such response would
     /// be useful, or if this exchange has already looked it up.
-    var peerKey: CacheKey? {
+    var peerKey: StoreKey? {
         guard case .asking = state, !hasAskedPeers, !request.ignoresStored, let plan, plan.fetch.completing == nil,
             plan.fetch.reason.mayBeMetByPeer
         else { return nil }

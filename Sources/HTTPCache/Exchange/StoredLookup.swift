@@ -11,7 +11,7 @@ package struct LookupStart: Sendable {
 /// A lookup that waits for a disk, to run on a thread that may wait.
 package struct StoredLookup: Sendable {
     let prepared: PreparedRequest
-    let lookup: @Sendable (CacheKey) throws -> [StoredResponse]
+    let lookup: @Sendable (StoreKey) throws -> [StoredResponse]
 
     /// Performs the lookup on the calling thread.
     ///
@@ -24,7 +24,7 @@ package struct StoredLookup: Sendable {
 package struct FoundResponses: Sendable {
     /// The responses under one of the keys.
     struct UnderKey: Sendable {
-        let key: CacheKey
+        let key: StoreKey
         let responses: [StoredResponse]
     }
 
@@ -40,7 +40,7 @@ package struct FoundResponses: Sendable {
 extension PreparedRequest {
     /// Returns the responses stored under the request's keys; `nil` if the request has no key, or
     /// if `lookup` returns `nil` for one of its keys.
-    func found(_ lookup: (CacheKey) -> [StoredResponse]?) -> FoundResponses? {
+    func found(_ lookup: (StoreKey) -> [StoredResponse]?) -> FoundResponses? {
         guard let key, let own = lookup(key) else { return nil }
         guard let other = commonLookupKey else {
             return FoundResponses(own: FoundResponses.UnderKey(key: key, responses: own), common: nil)

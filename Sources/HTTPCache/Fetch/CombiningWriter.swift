@@ -6,8 +6,8 @@ import NIOCore
 /// Callers append the bytes of the new part. The writer writes the stored bytes before the part,
 /// the needed bytes of the part, and the stored bytes after the part. All offsets refer to the new
 /// part, because that is what its readers read.
-actor CombiningWriter: ResponseWriter {
-    private let base: any ResponseWriter
+actor CombiningWriter: StoredResponseWriter {
+    private let base: any StoredResponseWriter
     private var before: BodyStream?
     private var after: BodyStream?
     /// The bytes of the new part to write.
@@ -52,7 +52,7 @@ actor CombiningWriter: ResponseWriter {
     ///   - after: the stored bytes after the new part.
     ///   - keepsContent: whether ``content()`` will be called.
     init(
-        _ base: any ResponseWriter,
+        _ base: any StoredResponseWriter,
         _ plan: Plan,
         before: BodyStream?,
         after: BodyStream?,

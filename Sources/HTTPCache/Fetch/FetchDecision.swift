@@ -30,7 +30,7 @@ package enum FetchDecision: Sendable {
 /// The facts that an in-flight fetch knows about its request.
 package struct FetchContext: Sendable {
     let prepared: PreparedRequest
-    let key: CacheKey
+    let key: StoreKey
     var fetch: PlannedFetch
     var known: FetchPlan.Known
     let requestTime: Timestamp
@@ -45,7 +45,7 @@ package struct FetchContext: Sendable {
 
     init(
         _ prepared: PreparedRequest,
-        key: CacheKey,
+        key: StoreKey,
         _ plan: FetchPlan,
         requestTime: Timestamp,
         options: EngineOptions
@@ -92,7 +92,7 @@ package struct FetchContext: Sendable {
         {
             return .refuse(replacing: storedSuccess)
         }
-        let partition: CacheKey
+        let partition: StoreKey
         switch storability(of: response) {
         case .forbidden(let refusal): return .passThrough(refusal)
         case .common: partition = isPerPrincipal ? key : key.inPartition(.common)
@@ -177,7 +177,7 @@ package struct FetchContext: Sendable {
     }
 
     /// Returns the basis on which a response to this request may be served to others. RFC 9111 §3.5
-    private func sharingBasis(in partition: CacheKey) -> SharingBasis {
+    private func sharingBasis(in partition: StoreKey) -> SharingBasis {
         guard partition.isCommon, hasCredentials || presented.head.headerFields.contains(.authorization) else {
             return .noCredentials
         }
@@ -186,7 +186,7 @@ package struct FetchContext: Sendable {
 
     /// Returns a stored head that records this request's basis for sharing, because the head now
     /// has fields from the response to this request.
-    private func withBasis(_ head: StoredResponseHead, in partition: CacheKey) -> StoredResponseHead {
+    private func withBasis(_ head: StoredResponseHead, in partition: StoreKey) -> StoredResponseHead {
         var head = head
         if sharingBasis(in: partition) == .directives { head.sharingBasis = .directives }
         return head
@@ -249,7 +249,7 @@ package struct FetchContext: Sendable {
 
     private func head(
         of response: HTTPResponse,
-        in partition: CacheKey,
+        in partition: StoreKey,
         at responseTime: Timestamp
     ) -> StoredResponseHead {
         var head = StoredResponseHead(
@@ -267,7 +267,7 @@ package struct FetchContext: Sendable {
 
     func draft(
         _ head: StoredResponseHead,
-        in partition: CacheKey,
+        in partition: StoreKey,
         _ length: StatedLength?,
         at responseTime: Timestamp
     ) -> ResponseDraft {
@@ -318,7 +318,7 @@ package struct FetchContext: Sendable {
     private func combine(
         _ stored: StoredResponse,
         with response: HTTPResponse,
-        in partition: CacheKey,
+        in partition: StoreKey,
         at responseTime: Timestamp
     ) -> FetchDecision {
         if stored.key == partition, let combined = combined(stored, with: response, at: responseTime) {

@@ -12,7 +12,7 @@ extension Fetcher {
     ///     limit.
     ///   - find: receives the lease if nothing was found.
     /// - Returns: whether a response was stored.
-    func accept(_ commonKey: CacheKey, patience: Duration?, _ find: PeerLookups.Find) async -> Bool {
+    func accept(_ commonKey: StoreKey, patience: Duration?, _ find: PeerLookups.Find) async -> Bool {
         guard let responses = engine.finder?.responses else { return false }
         let now = engine.clock.now()
         let context = FetchContext(prepared, key: key, plan, requestTime: now, options: engine.options)
@@ -141,7 +141,7 @@ extension PreparedRequest {
     /// if the request belongs to a principal or has a secret, content or a content check, if it is
     /// a probe, if it is sent with cookies that are not in the key, or if its caller decides about
     /// storing.
-    var fleetKey: CacheKey? {
+    var fleetKey: StoreKey? {
         guard let key, settings?.isForFleet != false, request.body == nil, !request.isProbe,
             request.contentCheck == nil, !sendsUnkeyedCookies,
             case .byResponse = request.storage,

@@ -10,7 +10,7 @@ extension Fetcher {
     /// A body on its way to the store, or the reason that it is not stored.
     struct Storing {
         /// The writer for the body; `nil` if the body is not stored.
-        var writer: (any ResponseWriter)?
+        var writer: (any StoredResponseWriter)?
         /// The reason that the body is not stored; used only without a writer.
         var refusal = StorageRefusal.store
         /// The length from `Content-Length` or `Content-Range`, which the body must have to be
@@ -128,7 +128,7 @@ extension Fetcher {
 
     /// Makes a stored response visible, and offers it to other nodes.
     private func commit(
-        _ writer: any ResponseWriter,
+        _ writer: any StoredResponseWriter,
         _ storing: Storing,
         isInPlace: Bool,
         _ boundary: MessageBoundary?

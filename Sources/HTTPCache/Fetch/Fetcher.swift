@@ -9,7 +9,7 @@ import HTTPTypes
 struct Fetcher: Sendable {
     let engine: CacheEngine
     let prepared: PreparedRequest
-    let key: CacheKey
+    let key: StoreKey
     let plan: FetchPlan
     /// Makes other nodes wait for this fetch.
     var lease: HeldLease?

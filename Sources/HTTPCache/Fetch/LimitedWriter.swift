@@ -35,12 +35,12 @@ struct BodyLimits: Sendable, Hashable {
 ///
 /// If a body grows too long, writing fails, as if the store were full. If a body turns out too
 /// short, it is not made visible. Readers are not affected.
-actor LimitedWriter: ResponseWriter {
-    private let base: any ResponseWriter
+actor LimitedWriter: StoredResponseWriter {
+    private let base: any StoredResponseWriter
     private let limits: BodyLimits
     private var received: Int64 = 0
 
-    init(_ base: any ResponseWriter, _ limits: BodyLimits) {
+    init(_ base: any StoredResponseWriter, _ limits: BodyLimits) {
         self.base = base
         self.limits = limits
     }

@@ -21,7 +21,7 @@ package protocol FleetResponses: Sendable {
 
     /// Returns whether looking up a key is worthwhile. A key whose responses are not for other
     /// nodes is remembered for some time.
-    func mayHave(_ key: CacheKey) -> Bool
+    func mayHave(_ key: StoreKey) -> Bool
 
     /// Looks up once, within the tier's limits.
     func find(_ query: PeerQuery) async -> PeerLookupResult
@@ -35,7 +35,7 @@ package protocol FleetResponses: Sendable {
     ///
     /// - Parameter isForOthers: `false` if the key's responses are not for other nodes, so that no
     ///   node waits for a lease on this key again soon.
-    func release(_ lease: FleetLease?, of key: CacheKey, isForOthers: Bool)
+    func release(_ lease: FleetLease?, of key: StoreKey, isForOthers: Bool)
 
     /// Removes the offered data of a response that should not have been stored.
     ///
@@ -46,7 +46,7 @@ package protocol FleetResponses: Sendable {
 /// A query for another node's response.
 package struct PeerQuery: Sendable {
     /// The key in the partition that all principals share.
-    package var key: CacheKey
+    package var key: StoreKey
     /// The maximum time to wait for another node's request; `nil` for the tier's limit.
     package var patience: Duration?
     /// Returns the request's fields with some names (in lowercase and sorted), in the form in which
@@ -57,7 +57,7 @@ package struct PeerQuery: Sendable {
     package var accepts: @Sendable (ResponseDraft) -> Bool
 
     package init(
-        key: CacheKey,
+        key: StoreKey,
         patience: Duration? = nil,
         selecting: @escaping @Sendable ([String]) -> HTTPFields,
         accepts: @escaping @Sendable (ResponseDraft) -> Bool
@@ -93,11 +93,11 @@ package struct PeerResponse: Sendable {
 /// The right of one node to fetch a response first. It collapses the requests of several nodes. No
 /// guarantee depends on it.
 package struct FleetLease: Sendable, Hashable {
-    package var key: CacheKey
+    package var key: StoreKey
     /// The tier's own name for the lease.
     package var number: UInt64
 
-    package init(key: CacheKey, number: UInt64) {
+    package init(key: StoreKey, number: UInt64) {
         self.key = key
         self.number = number
     }

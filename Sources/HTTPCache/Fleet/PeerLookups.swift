@@ -22,7 +22,7 @@ final class PeerLookups: Sendable {
     }
 
     let responses: any FleetResponses
-    private let running = Mutex<[CacheKey: Running]>([:])
+    private let running = Mutex<[StoreKey: Running]>([:])
 
     init(_ responses: any FleetResponses) {
         self.responses = responses
@@ -32,13 +32,13 @@ final class PeerLookups: Sendable {
     /// of purges, or if no other node is expected to have a response.
     ///
     /// - Parameter key: called only if this node follows the log.
-    func worthwhile(_ key: @autoclosure () -> CacheKey?) -> CacheKey? {
+    func worthwhile(_ key: @autoclosure () -> StoreKey?) -> StoreKey? {
         guard responses.isFollowing, let key = key(), responses.mayHave(key) else { return nil }
         return key
     }
 
     /// Returns whether an exchange is looking up responses for a key.
-    func isLookingUp(_ key: CacheKey) -> Bool { running.withLock { $0[key] != nil } }
+    func isLookingUp(_ key: StoreKey) -> Bool { running.withLock { $0[key] != nil } }
 
     /// Performs a peer lookup, or waits for another exchange's lookup of the same key.
     ///
@@ -47,7 +47,7 @@ final class PeerLookups: Sendable {
     /// - Returns: the peer lookup, whether it stored a response here, and whether another exchange
     ///   performed the lookup, possibly for another variant.
     func find(
-        _ key: CacheKey,
+        _ key: StoreKey,
         _ accept: @escaping @Sendable (Find) async -> Bool
     ) async -> (find: Find, isAccepted: Bool, isOthers: Bool) {
         let (present, isOthers) = running.withLock { running in

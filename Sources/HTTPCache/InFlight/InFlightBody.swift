@@ -35,7 +35,7 @@ final class InFlightBody: Sendable {
 
     fileprivate struct State {
         var window = BodyWindow()
-        var writer: (any ResponseWriter)?
+        var writer: (any StoredResponseWriter)?
         var isStoring = false
         var readers: [Int: Reader] = [:]
         var nextReader = 0
@@ -71,7 +71,7 @@ final class InFlightBody: Sendable {
     ///   - onAbandoned: called when the body is abandoned because it has no reader.
     init(
         length: StatedLength?,
-        writer: (any ResponseWriter)?,
+        writer: (any StoredResponseWriter)?,
         writesInPlace: Bool = false,
         unread: UnreadLimit? = nil,
         watch: UnreadWatch? = nil,
@@ -102,7 +102,7 @@ final class InFlightBody: Sendable {
         return await waitForRoom()
     }
 
-    private func store(_ chunk: ByteBuffer, in writer: any ResponseWriter) async {
+    private func store(_ chunk: ByteBuffer, in writer: any StoredResponseWriter) async {
         do {
             let readable = try await ExecutionContext.system.perform(suspends: writesInPlace) {
                 try await writer.append(chunk)
@@ -200,7 +200,7 @@ final class InFlightBody: Sendable {
     fileprivate func next(_ id: Int) async throws -> ByteBuffer? {
         enum Step {
             case chunk(ByteBuffer, producer: CheckedContinuation<Void, Never>?)
-            case readBack(any ResponseWriter, from: Int64)
+            case readBack(any StoredResponseWriter, from: Int64)
             case end(End)
             case fellBehind
             case wait

@@ -41,7 +41,7 @@ final class InFlightFetches: Sendable {
     }
 
     fileprivate struct State {
-        var keys: [CacheKey: Keyed] = [:]
+        var keys: [StoreKey: Keyed] = [:]
         /// The fetches that no caller may join, by number, so that their order is deterministic.
         var unregistered: [UInt64: InFlightFetch] = [:]
         /// The number of fetches that have ended, by a small hash of the key. It detects a fetch
@@ -56,7 +56,7 @@ final class InFlightFetches: Sendable {
 
     /// Returns the number of ended fetches in the key's slot. Call it before the lookup in the
     /// store, and pass the result to ``admit(_:as:seen:fencingNumber:rules:check:mayReuse:)``.
-    func endedCount(_ key: CacheKey) -> UInt32 {
+    func endedCount(_ key: StoreKey) -> UInt32 {
         state.withLock { $0.ended[Self.slot(key)] }
     }
 
@@ -70,7 +70,7 @@ final class InFlightFetches: Sendable {
     ///   - mayReuse: returns whether a response that was received before this caller joined, and
     ///     whose body is still arriving, may serve this caller.
     func admit(
-        _ key: CacheKey,
+        _ key: StoreKey,
         as role: Role = .sharing,
         seen: UInt32? = nil,
         fencingNumber: InvalidationSequence,
@@ -104,7 +104,7 @@ final class InFlightFetches: Sendable {
     ///
     /// - Parameter isPart: whether the response is a part (206). A part must not replace a newer
     ///   complete response, but does not prevent an older complete response from being stored.
-    func claimStoring(_ inFlight: InFlightFetch, _ key: CacheKey, _ head: StoredResponseHead, isPart: Bool = false)
+    func claimStoring(_ inFlight: InFlightFetch, _ key: StoreKey, _ head: StoredResponseHead, isPart: Bool = false)
         -> Bool
     {
         state.withLock { state in
@@ -119,7 +119,7 @@ final class InFlightFetches: Sendable {
     var count: Int { state.withLock { $0.keys.values.reduce(0) { $0 + $1.count } } }
 
     /// Returns whether a key has an in-flight fetch that others may join.
-    func isInFlight(_ key: CacheKey) -> Bool { state.withLock { $0.keys[key]?.inFlight != nil } }
+    func isInFlight(_ key: StoreKey) -> Bool { state.withLock { $0.keys[key]?.inFlight != nil } }
 
     /// The number of callers waiting for in-flight fetches that others may join.
     var memberCount: Int {
@@ -131,7 +131,7 @@ final class InFlightFetches: Sendable {
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
     /// Prevents more callers from joining an in-flight fetch. The fetch continues.
-    func detach(_ inFlight: InFlightFetch, _ key: CacheKey) {
+    func detach(_ inFlight: InFlightFetch, _ key: StoreKey) {
         state.withLock { state in
             guard let place = state.keys.index(forKey: key), state.keys.values[place].inFlight === inFlight else {
                 return
@@ -145,7 +145,7 @@ final class InFlightFetches: Sendable {
     ///
     /// - Parameter changedNothing: whether nothing was stored, so that callers that have looked up
     ///   need not look up again.
-    func end(_ inFlight: InFlightFetch, _ key: CacheKey, changedNothing: Bool = false) {
+    func end(_ inFlight: InFlightFetch, _ key: StoreKey, changedNothing: Bool = false) {
         let drained = state.withLock { state in
             if !changedNothing { state.ended[Self.slot(key)] &+= 1 }
             if let place = state.keys.index(forKey: key) {
@@ -183,7 +183,7 @@ final class InFlightFetches: Sendable {
 
     /// Returns the slot of a key, computed from the end of the key, where keys differ. If two keys
     /// share a slot, the only effect is an additional lookup.
-    private static func slot(_ key: CacheKey) -> Int {
+    private static func slot(_ key: StoreKey) -> Int {
         var hash: UInt32 = 2_166_136_261
         for byte in key.bytes.suffix(16) { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
         return Int((hash ^ hash >> 15) & 255)
@@ -194,7 +194,7 @@ extension InFlightFetches.State {
     /// Creates a fetch with its first caller, or without callers for a background fetch. If the new
     /// fetch may be joined, it replaces the key's previous joinable fetch.
     fileprivate mutating func makeFetch(
-        _ key: CacheKey,
+        _ key: StoreKey,
         _ fencingNumber: InvalidationSequence,
         _ rules: ObjectIdentifier?,
         _ check: ContentCheck?,

@@ -25,7 +25,7 @@ struct UnsharedKeys: Sendable {
     var count: Int { new.count + old.count }
 
     /// Records that a response could not be shared.
-    mutating func note(_ key: CacheKey, at now: Timestamp) {
+    mutating func note(_ key: StoreKey, at now: Timestamp) {
         if new.count >= Self.limit {
             old = new
             new = [:]
@@ -35,14 +35,14 @@ struct UnsharedKeys: Sendable {
     }
 
     /// Records that a response is being stored.
-    mutating func forget(_ key: CacheKey) {
+    mutating func forget(_ key: StoreKey) {
         guard !isEmpty else { return }
         new[key.hashValue] = nil
         old[key.hashValue] = nil
     }
 
     /// Returns whether the key's last response could not be shared.
-    func contains(_ key: CacheKey, at now: Timestamp) -> Bool {
+    func contains(_ key: StoreKey, at now: Timestamp) -> Bool {
         guard !isEmpty, let since = new[key.hashValue] ?? old[key.hashValue] else { return false }
         // A clock that was set back also ends the entry.
         return now >= since && now < since.adding(Self.duration)

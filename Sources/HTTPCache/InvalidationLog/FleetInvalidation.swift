@@ -64,7 +64,7 @@ package struct ScopeSelector: Hashable, Sendable {
         switch kind {
         case .all: bytes.isEmpty ? .all : nil
         case .target: text.flatMap { try? TargetURI($0) }.map(InvalidationScope.target)
-        case .key: CacheKey(bytes: bytes).map(InvalidationScope.key)
+        case .key: StoreKey(bytes: bytes).map(InvalidationScope.key)
         case .tag: text.map(InvalidationScope.tag)
         case .prefix: TargetPrefix(canonicalBytes: bytes).map(InvalidationScope.prefix)
         case .host: text.flatMap { try? TargetHost($0) }.map(InvalidationScope.host)

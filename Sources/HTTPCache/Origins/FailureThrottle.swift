@@ -18,7 +18,7 @@ package final class FailureThrottle: Sendable {
 
     private struct State {
         var duration: Duration
-        var entries: [CacheKey: Entry] = [:]
+        var entries: [StoreKey: Entry] = [:]
     }
 
     /// The maximum number of keys. If there are more, all are dropped, which only costs a few
@@ -33,7 +33,7 @@ package final class FailureThrottle: Sendable {
 
     /// Returns the recent failure that still counts at `now`, and when it stops counting; `nil` if
     /// there is none.
-    package func recent(_ key: CacheKey, at now: Timestamp) -> (failure: Failure, until: Timestamp)? {
+    package func recent(_ key: StoreKey, at now: Timestamp) -> (failure: Failure, until: Timestamp)? {
         state.withLock { state in
             guard let entry = state.entries[key] else { return nil }
             let until = entry.since.adding(state.duration)
@@ -42,7 +42,7 @@ package final class FailureThrottle: Sendable {
         }
     }
 
-    func note(_ failure: Failure, _ key: CacheKey, at now: Timestamp) {
+    func note(_ failure: Failure, _ key: StoreKey, at now: Timestamp) {
         state.withLock { state in
             guard state.duration > .zero else { return }
             if state.entries.count >= Self.limit {
@@ -55,7 +55,7 @@ package final class FailureThrottle: Sendable {
     }
 
     /// Records the status of the origin's response.
-    func note(_ status: HTTPResponse.Status, _ key: CacheKey, at now: Timestamp) {
+    func note(_ status: HTTPResponse.Status, _ key: StoreKey, at now: Timestamp) {
         if status.isServerFailure { return note(.status(status.code), key, at: now) }
         state.withLock { if !$0.entries.isEmpty { $0.entries[key] = nil } }
     }

@@ -8,10 +8,10 @@ public import NIOCore
 /// may throw; the engine then continues without the store, so a failing store never fails a
 /// response.
 ///
-/// **Writing.** ``beginWrite(_:fencingNumber:)``, ``ResponseWriter/append(_:)`` for each chunk, and
-/// ``ResponseWriter/finish()`` store one entry: key, head, expiry, tags and pin from the draft, and
-/// the body. Nothing is visible before `finish()`. The SQLite store writes one row of `entry`, one
-/// of `chunk` for each 64 KiB of the body, and `entry_tag` rows for tags.
+/// **Writing.** ``beginWrite(_:fencingNumber:)``, ``StoredResponseWriter/append(_:)`` for each
+/// chunk, and ``StoredResponseWriter/finish()`` store one entry: key, head, expiry, tags and pin
+/// from the draft, and the body. Nothing is visible before `finish()`. The SQLite store writes one
+/// row of `entry`, one of `chunk` for each 64 KiB of the body, and `entry_tag` rows for tags.
 ///
 /// **Reading.** ``resident(_:)`` searches only memory; ``lookup(_:)`` also searches the disk. Both
 /// return all variants of a key, and the engine selects one. ``openBody(of:range:)`` reads a body
@@ -31,23 +31,23 @@ public protocol ResponseStore: Sendable {
     /// A non-nil result is the complete list of variants; an empty one means that nothing is
     /// stored. It reflects every invalidation that ``invalidationSequence`` included before the
     /// call. Bodies may or may not be in memory: see ``StoredResponse/content``.
-    func resident(_ key: CacheKey) -> [StoredResponse]?
+    func resident(_ key: StoreKey) -> [StoredResponse]?
 
     /// Returns all stored responses of a key, in no particular order; empty if there are none.
-    func lookup(_ key: CacheKey) async throws -> [StoredResponse]
+    func lookup(_ key: StoreKey) async throws -> [StoredResponse]
 
     /// Performs ``lookup(_:)`` on the calling thread, which waits for the disk; `nil` if the store
     /// does not support this. For callers that have a spare thread and many lookups.
     ///
     /// An engine reads this property once. A store that wraps another store returns that store's
     /// function only if callers may bypass the wrapper.
-    var blockingLookup: (@Sendable (CacheKey) throws -> [StoredResponse])? { get }
+    var blockingLookup: (@Sendable (StoreKey) throws -> [StoredResponse])? { get }
 
     /// Whether writing suspends its caller while the disk works, instead of blocking its thread. If
     /// so, an event loop may write without a thread switch for each step.
     ///
     /// This covers ``beginWrite(_:fencingNumber:)`` and all functions of its writers except
-    /// ``ResponseWriter/readBack(from:)``.
+    /// ``StoredResponseWriter/readBack(from:)``.
     var suspendsWhileWriting: Bool { get }
 
     /// Opens a stored response's body, or part of it, for reading.
@@ -62,7 +62,7 @@ public protocol ResponseStore: Sendable {
     ///   as a miss.
     func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream?
 
-    /// Starts storing a response. Nothing is visible before ``ResponseWriter/finish()``.
+    /// Starts storing a response. Nothing is visible before ``StoredResponseWriter/finish()``.
     ///
     /// - Parameter fencingNumber: ``invalidationSequence`` before the request was sent. If the
     ///   response's target was invalidated after that, the response is not stored.
@@ -72,7 +72,9 @@ public protocol ResponseStore: Sendable {
     ///   - the store is read-only
     ///   - the disk cannot keep up with the writes
     ///   - there is no room at the moment
-    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (any ResponseWriter)?
+    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (
+        any StoredResponseWriter
+    )?
 
     /// Replaces a stored response's head after a 304 (RFC 9111 §4.3.4), unless the response was
     /// invalidated after `fencingNumber`, or no longer exists.
@@ -112,7 +114,7 @@ public protocol ResponseStore: Sendable {
 
     /// Returns the ID that the store's tools show for the responses of a key, for logs; `nil` if
     /// there is none. Does not read the disk.
-    func shortID(of key: CacheKey) -> String?
+    func shortID(of key: StoreKey) -> String?
 
     /// Publishes every change to the stored responses, after its commit.
     var changes: StoreChangeFeed { get }
@@ -120,13 +122,13 @@ public protocol ResponseStore: Sendable {
 
 extension ResponseStore {
     /// `nil`
-    public var blockingLookup: (@Sendable (CacheKey) throws -> [StoredResponse])? { nil }
+    public var blockingLookup: (@Sendable (StoreKey) throws -> [StoredResponse])? { nil }
 
     /// `false`
     public var suspendsWhileWriting: Bool { false }
 
     /// `nil`
-    public func shortID(of key: CacheKey) -> String? { nil }
+    public func shortID(of key: StoreKey) -> String? { nil }
 
     /// Opens a stored response's whole body for reading; see ``openBody(of:range:)``.
     public func openBody(of response: StoredResponse) async throws -> BodyStream? {
@@ -147,7 +149,7 @@ extension ResponseStore {
 }
 
 /// Stores a body as it arrives. Only one task at a time may use it.
-public protocol ResponseWriter: Sendable {
+public protocol StoredResponseWriter: Sendable {
     /// Adds the next bytes of the body. They can be read through ``readBack(from:)`` once they are
     /// on disk.
     ///

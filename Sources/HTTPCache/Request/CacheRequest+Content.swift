@@ -8,13 +8,13 @@ extension CacheRequest {
     ///
     /// `nil` for GET and HEAD without content. If a GET or HEAD has content, the key includes it:
     /// RFC 9110 §9.3.1 gives such content no meaning, but some servers read it.
-    var keyContent: CacheKey.Content? {
+    var keyContent: StoreKey.Content? {
         guard isContentKeyed || hasContent else { return nil }
         var hash = SHA256()
         if case .buffer(let buffer) = body {
             buffer.withUnsafeReadableBytes { hash.update(bufferPointer: $0) }
         }
-        return CacheKey.Content(
+        return StoreKey.Content(
             type: head.headerFields[.contentType],
             coding: head.headerFields[.contentEncoding],
             sha256: Array(hash.finalize())

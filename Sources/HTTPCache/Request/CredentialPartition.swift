@@ -33,7 +33,7 @@ package struct CredentialPartition: Sendable {
     }
 
     /// - Parameter ignored: fields that do not identify a principal.
-    func partition(of request: CacheRequest, ignoring ignored: Set<HTTPField.Name> = []) -> CacheKey.Partition {
+    func partition(of request: CacheRequest, ignoring ignored: Set<HTTPField.Name> = []) -> StoreKey.Partition {
         let secrets = request.secrets
         let withheld = secrets.flatMap { secrets in TargetURI(request: request.head).map(secrets.withheld(from:)) }
         let pieces = withheld?.pieces ?? []
@@ -67,7 +67,7 @@ package struct CredentialPartition: Sendable {
     ///
     /// If the name occurs several times, all values count, because servers differ in which of them
     /// they use. A principal named by the caller also counts.
-    func partition(of request: CacheRequest, by source: ExchangeSettings.PrincipalSource) -> CacheKey.Partition? {
+    func partition(of request: CacheRequest, by source: ExchangeSettings.PrincipalSource) -> StoreKey.Partition? {
         var hmac = HMAC<SHA256>(key: secret)
         // No request field can begin with these bytes, so no credentials can lead to this
         // partition.

@@ -20,7 +20,7 @@ package final class PreparedRequest: Sendable {
     /// The targets for sending and for the key, if rules may have changed them.
     private let rewritten: (sent: TargetURI, keyed: TargetURI)?
     /// The key of the stored responses; `nil` if the request bypasses the store.
-    package let key: CacheKey?
+    package let key: StoreKey?
     /// Whether responses are looked up and stored only under ``key``, which belongs to the
     /// principal.
     package let isPerPrincipal: Bool
@@ -72,13 +72,13 @@ package final class PreparedRequest: Sendable {
     }
 
     /// The keys under which stored responses are looked up, starting with the principal's key.
-    package var lookupKeys: [CacheKey] {
+    package var lookupKeys: [StoreKey] {
         guard let key else { return [] }
         return commonLookupKey.map { [key, $0] } ?? [key]
     }
 
     /// The second lookup key; `nil` if ``key`` is the only lookup key.
-    var commonLookupKey: CacheKey? {
+    var commonLookupKey: StoreKey? {
         guard let key, !isPerPrincipal, !key.isCommon else { return nil }
         return key.inPartition(.common)
     }
@@ -254,11 +254,11 @@ package final class PreparedRequest: Sendable {
         let target = rewritten?.keyed ?? presentedTarget
         // Most requests do not identify their sender.
         if principal == nil, !hasCredentialFields, secrets == nil, request.principal == nil {
-            key = CacheKey(method: method, target: target, content: request.keyContent)
+            key = StoreKey(method: method, target: target, content: request.keyContent)
             selectingHead = Self.selecting(nil, request.head, by: scheme, listed, cookies)
             return
         }
-        key = CacheKey(
+        key = StoreKey(
             partition: principal
                 ?? snapshot.partitions.partition(of: request, ignoring: settings?.ignoredFields ?? []),
             method: method,

@@ -26,7 +26,7 @@ package struct RuledResponse: Sendable {
     /// The known parts of the original request: the method and the target.
     package let request: HTTPRequest
     /// The key under which it is looked up.
-    package let key: CacheKey
+    package let key: StoreKey
     /// The head in the form in which it would be stored under the rules, with the selecting fields
     /// that still apply.
     package let head: StoredResponseHead
@@ -59,7 +59,7 @@ package struct RuledResponse: Sendable {
         let target = parts.target
             .rewritten(dropping: found.dropped, sorting: found.settings.target.sortsParameters)
             .ignoring(found.ignored)
-        key = CacheKey(partition: parts.partition, method: parts.method, target: target, content: parts.content)
+        key = StoreKey(partition: parts.partition, method: parts.method, target: target, content: parts.content)
         head = Self.head(stored.head, settings)
         var policy = policy
         if found.hasOverrides { policy.overriding = found }

@@ -35,7 +35,7 @@ public enum InvalidationScope: Sendable {
     /// A store may reject every in-flight fetch that began before the invalidation.
     case host(TargetHost)
     /// A key with all of its variants.
-    case key(CacheKey)
+    case key(StoreKey)
     /// Everything stored under a tag (``ResponseDraft/tags``), in all partitions. Tags are compared
     /// byte by byte.
     case tag(String)
@@ -49,7 +49,7 @@ public enum InvalidationScope: Sendable {
 extension InvalidationScope {
     /// Returns whether the scope covers a response that is stored under the given key with the
     /// given tags.
-    package func covers(_ key: CacheKey, tags: [String] = []) -> Bool {
+    package func covers(_ key: StoreKey, tags: [String] = []) -> Bool {
         switch self {
         case .target(let target): key.components.target == target
         case .prefix(let prefix): prefix.covers(key)

@@ -8,7 +8,7 @@ public struct StoredResponse: Sendable, Hashable, Identifiable {
     /// The store's number for the response, which is never reused in the same store.
     public let id: Int64
     /// The key under which it is stored.
-    public let key: CacheKey
+    public let key: StoreKey
     /// The head that the policy's decisions are based on.
     public var head: StoredResponseHead
     /// The store's number for the body. Successive heads (freshened by 304 responses) may belong to
@@ -24,7 +24,7 @@ public struct StoredResponse: Sendable, Hashable, Identifiable {
     /// Creates a stored response. Only stores call this.
     public init(
         id: Int64,
-        key: CacheKey,
+        key: StoreKey,
         head: StoredResponseHead,
         bodyID: Int64,
         bodyLength: Int64,
@@ -57,7 +57,7 @@ public struct StoredResponse: Sendable, Hashable, Identifiable {
 /// A response to be stored.
 public struct ResponseDraft: Sendable {
     /// The key to store it under.
-    public var key: CacheKey
+    public var key: StoreKey
     /// The head that the policy's decision was based on.
     public var head: StoredResponseHead
     /// The first instant at which the response is stale; `distantFuture` if it never becomes stale.
@@ -92,7 +92,7 @@ public struct ResponseDraft: Sendable {
     }
     /// Creates a draft of a response.
     public init(
-        key: CacheKey,
+        key: StoreKey,
         head: StoredResponseHead,
         freshUntil: Timestamp,
         isUsableStale: Bool,

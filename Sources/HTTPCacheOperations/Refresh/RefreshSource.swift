@@ -12,7 +12,7 @@ package struct RefreshTarget: Sendable, Hashable {
     /// - Returns: `nil` in these cases:
     ///   - the request was not a GET, belongs to one principal, or had content
     ///   - `Vary` names a field whose value the store does not keep
-    package init?(key: CacheKey, selectingFields: HTTPFields) {
+    package init?(key: StoreKey, selectingFields: HTTPFields) {
         let parts = key.components
         guard case .common = parts.partition, parts.method == .get, parts.content == nil,
             !selectingFields.contains(where: Self.isWithheld)

@@ -10,14 +10,14 @@ package struct KeyOwner: Sendable, Hashable {
     package init(_ name: String) { self.name = name }
 
     /// Creates the owner of a key's partition; `nil` if no principal was named.
-    package init?(_ key: CacheKey) {
+    package init?(_ key: StoreKey) {
         guard let name = key.bytes.withUnsafeBytes({ Self.name(in: $0).map { String(decoding: $0, as: UTF8.self) } })
         else { return nil }
         self.name = name
     }
 
     /// Returns whether a key's partition belongs to this principal.
-    package func covers(_ key: CacheKey) -> Bool {
+    package func covers(_ key: StoreKey) -> Bool {
         key.bytes.withUnsafeBytes { Self.name(in: $0)?.elementsEqual(name.utf8) ?? false }
     }
 
@@ -31,11 +31,11 @@ package struct KeyOwner: Sendable, Hashable {
 /// The encoding that a store keeps. ``TargetPrefix`` and ``TargetHost`` have encodings for the same
 /// purpose.
 extension KeyOwner {
-    /// The first byte of the encoding. It is neither a ``CacheKey/version`` nor
+    /// The first byte of the encoding. It is neither a ``StoreKey/version`` nor
     /// ``TargetHost/form``.
     static let form: UInt8 = 2
 
-    /// The encoding: ``form``, then the name as encoded in a ``CacheKey``.
+    /// The encoding: ``form``, then the name as encoded in a ``StoreKey``.
     package var canonicalBytes: [UInt8] {
         var writer = CanonicalWriter(capacity: 4 + name.utf8.count)
         writer.write(byte: Self.form)
@@ -51,22 +51,22 @@ extension KeyOwner {
 
     private static func name(in key: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer>? {
         var key = CanonicalCursor(key)
-        guard key.byte() == CacheKey.version, let kind = key.byte() else { return nil }
+        guard key.byte() == StoreKey.version, let kind = key.byte() else { return nil }
         switch kind {
         case 1: return key.component()
         case 2:
             // The value is a name and a digest if the caller named a principal; otherwise only a
             // digest.
-            guard let value = key.component(), value.count > CacheKey.Partition.digestLength else { return nil }
+            guard let value = key.component(), value.count > StoreKey.Partition.digestLength else { return nil }
             var cursor = CanonicalCursor(UnsafeRawBufferPointer(rebasing: value))
-            guard let name = cursor.component(), cursor.remaining == CacheKey.Partition.digestLength else { return nil }
+            guard let name = cursor.component(), cursor.remaining == StoreKey.Partition.digestLength else { return nil }
             return name
         default: return nil
         }
     }
 }
 
-extension CacheKey.Partition {
+extension StoreKey.Partition {
     /// The length of an HMAC of credentials, in bytes.
     static let digestLength = 32
 

@@ -29,7 +29,7 @@ public struct TargetHost: Sendable, Hashable, CustomStringConvertible {
     public func covers(_ target: TargetURI) -> Bool { target.host == name }
 
     /// Returns whether a key's target has this host, in any partition and for any method.
-    public func covers(_ key: CacheKey) -> Bool { covers(key.components.target) }
+    public func covers(_ key: StoreKey) -> Bool { covers(key.components.target) }
 
     /// The host; see ``name``.
     public var description: String { name }
@@ -37,10 +37,10 @@ public struct TargetHost: Sendable, Hashable, CustomStringConvertible {
 
 /// The stored encoding. A store keeps it together with the encodings of ``TargetPrefix``.
 extension TargetHost {
-    /// The first byte of the encoding. No ``CacheKey/version`` is 0, so no prefix begins with it.
+    /// The first byte of the encoding. No ``StoreKey/version`` is 0, so no prefix begins with it.
     static let form: UInt8 = 0
 
-    /// The encoding: ``form``, then the host as encoded in a ``CacheKey``.
+    /// The encoding: ``form``, then the host as encoded in a ``StoreKey``.
     package var canonicalBytes: [UInt8] {
         var writer = CanonicalWriter(capacity: 4 + name.utf8.count)
         writer.write(byte: Self.form)
@@ -51,7 +51,7 @@ extension TargetHost {
     /// Compares the host after ``form`` with the host in a key, without allocating memory.
     static func covers(host: consuming CanonicalCursor, key: UnsafeRawBufferPointer) -> Bool {
         var key = CanonicalCursor(key)
-        guard key.byte() == CacheKey.version else { return false }
+        guard key.byte() == StoreKey.version else { return false }
         // Skip the partition, method and scheme.
         guard let kind = key.byte(), kind == 0 || key.component() != nil, key.component() != nil,
             key.component() != nil, let own = host.component(), let other = key.component()

@@ -1,9 +1,9 @@
 /// The stored encoding. It is compared with stored keys without decoding.
 extension TargetPrefix {
-    /// Version, scheme, host, port and path with query, encoded as in a ``CacheKey``.
+    /// Version, scheme, host, port and path with query, encoded as in a ``StoreKey``.
     package var canonicalBytes: [UInt8] {
         var writer = CanonicalWriter(capacity: 24 + host.utf8.count + requestTarget.utf8.count)
-        writer.write(byte: CacheKey.version)
+        writer.write(byte: StoreKey.version)
         writer.write(scheme: scheme, host: host, port: port)
         writer.write(requestTarget)
         return writer.bytes
@@ -15,7 +15,7 @@ extension TargetPrefix {
     /// Reads a prefix back from a store. Returns `nil` if the bytes are not a prefix.
     package init?(canonicalBytes: [UInt8]) {
         var reader = CanonicalReader(canonicalBytes)
-        guard reader.byte() == CacheKey.version, let scheme = reader.requiredText(), let host = reader.requiredText(),
+        guard reader.byte() == StoreKey.version, let scheme = reader.requiredText(), let host = reader.requiredText(),
             let high = reader.byte(), let low = reader.byte(), let requestTarget = reader.requiredText(),
             reader.isAtEnd
         else { return nil }
@@ -30,7 +30,7 @@ extension TargetPrefix {
     }
 
     /// Returns whether an encoded prefix, ``TargetHost`` or ``KeyOwner`` covers an encoded key,
-    /// like ``covers(_:)-(CacheKey)``. Allocates no memory, because a store calls it for many
+    /// like ``covers(_:)-(StoreKey)``. Allocates no memory, because a store calls it for many
     /// entries in a row.
     ///
     /// Returns `false` if the bytes are not a key or not such an encoding.
@@ -40,7 +40,7 @@ extension TargetPrefix {
         if form == TargetHost.form { return TargetHost.covers(host: prefix, key: key) }
         if form == KeyOwner.form { return KeyOwner.covers(owner: prefix, key: key) }
         var key = CanonicalCursor(key)
-        guard form == CacheKey.version, key.byte() == CacheKey.version else { return false }
+        guard form == StoreKey.version, key.byte() == StoreKey.version else { return false }
         // Skip the partition and method.
         guard let kind = key.byte(), kind == 0 || key.component() != nil, key.component() != nil else { return false }
         // Scheme, host and port each have only one spelling.
@@ -68,7 +68,7 @@ extension TargetURI {
 
     fileprivate static func originBytes(scheme: String, host: String, port: UInt16) -> [UInt8] {
         var writer = CanonicalWriter(capacity: 16 + host.utf8.count)
-        writer.write(byte: CacheKey.version)
+        writer.write(byte: StoreKey.version)
         writer.write(scheme: scheme, host: host, port: port)
         return writer.bytes
     }

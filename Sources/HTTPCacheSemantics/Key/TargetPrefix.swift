@@ -59,7 +59,7 @@ public struct TargetPrefix: Sendable, Hashable {
     }
 
     /// Returns whether a key's target begins with this prefix, in any partition and for any method.
-    public func covers(_ key: CacheKey) -> Bool { covers(key.components.target) }
+    public func covers(_ key: StoreKey) -> Bool { covers(key.components.target) }
 
     /// Returns whether both prefixes can cover the same target.
     package func overlaps(_ other: TargetPrefix) -> Bool {

@@ -68,11 +68,11 @@ public struct TargetURI: Sendable, Hashable {
     /// A canonical, length-prefixed encoding without partition or method. Invalidation and purge
     /// use it.
     ///
-    /// Its first byte is ``CacheKey/version``. Two targets are equal exactly if these bytes are
+    /// Its first byte is ``StoreKey/version``. Two targets are equal exactly if these bytes are
     /// equal.
     package var canonicalBytes: [UInt8] {
         var writer = CanonicalWriter(capacity: 16 + host.utf8.count + path.utf8.count + (query?.utf8.count ?? 0))
-        writer.write(byte: CacheKey.version)
+        writer.write(byte: StoreKey.version)
         writer.write(target: self)
         return writer.bytes
     }

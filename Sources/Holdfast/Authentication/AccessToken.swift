@@ -7,7 +7,7 @@ public struct AccessToken: Sendable, Hashable {
     public var value: String
     /// When the origin stops accepting the token; `nil` if unknown. The token is not sent after
     /// that time. A request shortly before that time starts its replacement: see
-    /// ``Authenticator/Configuration/leeway``.
+    /// ``TokenAuthenticator/Configuration/leeway``.
     public var expiresAt: Timestamp?
 
     /// Creates a token.

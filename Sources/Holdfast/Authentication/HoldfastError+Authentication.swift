@@ -16,7 +16,8 @@ extension HoldfastError {
     static func nothingErased() -> HoldfastError {
         HoldfastError(
             code: .noClient,
-            message: "The session has ended, but nothing was erased, because no open client has this 'Authenticator' "
+            message:
+                "The session has ended, but nothing was erased, because no open client has this 'TokenAuthenticator' "
                 + "as a plugin. Call 'removeResponses(of:)' on the store."
         )
     }

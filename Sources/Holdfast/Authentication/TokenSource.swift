@@ -29,8 +29,8 @@ import HoldfastContent
 public protocol TokenSource: Sendable {
     /// Returns a valid token. There is only one call at a time; its token serves all waiting
     /// requests. The call's task is canceled if the call exceeds
-    /// ``Authenticator/Configuration/timeout``, or if the user signs in or out in the meantime. The
-    /// next call does not wait for it.
+    /// ``TokenAuthenticator/Configuration/timeout``, or if the user signs in or out in the
+    /// meantime. The next call does not wait for it.
     ///
     /// - Parameter old: the token that is expiring or was rejected; `nil` if there was none.
     /// - Throws: ``LoginRequired`` if no token can be obtained without the user. After any other
@@ -55,7 +55,7 @@ struct ClosureTokenSource: TokenSource {
     func token(replacing old: AccessToken?) async throws -> AccessToken { try await refresh(old) }
 }
 
-extension Authenticator {
+extension TokenAuthenticator {
     /// Creates an authenticator for one principal, with a closure as its source. See the other
     /// initializer.
     ///

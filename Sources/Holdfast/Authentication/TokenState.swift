@@ -1,7 +1,7 @@
 import HTTPCacheSemantics
 import HoldfastContent
 
-/// The state of an ``Authenticator``. It receives events and returns decisions.
+/// The state of a ``TokenAuthenticator``. It receives events and returns decisions.
 ///
 /// Dates come from the wall clock; pauses are measured with a monotonic clock.
 struct TokenState: Sendable {

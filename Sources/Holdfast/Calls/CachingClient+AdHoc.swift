@@ -17,7 +17,7 @@ extension CachingClient {
     public func get<Value: Decodable & Sendable>(
         _ url: String,
         as type: Value.Type,
-        query: Parameters = [:],
+        query: RequestParameters = [:],
         headers: HTTPFields = [:],
         _ strategy: SingleValueStrategy? = nil
     ) async throws -> Emission<Value> {
@@ -34,7 +34,7 @@ extension CachingClient {
     public func startWith<Value: Decodable & Sendable>(
         _ url: String,
         as type: Value.Type,
-        query: Parameters = [:],
+        query: RequestParameters = [:],
         headers: HTTPFields = [:],
         ifNetworkFails failure: NetworkFailure = .throwing
     ) -> EmissionStream<Value> {
@@ -48,7 +48,7 @@ extension CachingClient {
     public func onCache<Value: Decodable & Sendable>(
         _ url: String,
         as type: Value.Type,
-        query: Parameters = [:],
+        query: RequestParameters = [:],
         headers: HTTPFields = [:],
         ifNetworkFails failure: NetworkFailure = .throwing,
         _ onStored: @escaping @Sendable (Emission<Value>) -> Void
@@ -57,7 +57,7 @@ extension CachingClient {
     }
 
     /// Sends a value as JSON in a POST request. It is a mutation: it is never served from the
-    /// store, and a ``RetryPolicy`` retries it only after `HoldfastError.Code.overloaded`.
+    /// store, and a ``RetryPlan`` retries it only after `HoldfastError.Code.overloaded`.
     ///
     /// ```swift
     /// let moment = try await client.post("https://a.example/moments", draft, as: Moment.self)
@@ -102,7 +102,7 @@ extension CachingClient {
     public func delete<Value: Decodable & Sendable>(
         _ url: String,
         as type: Value.Type = NoContent.self,
-        query: Parameters = [:],
+        query: RequestParameters = [:],
         headers: HTTPFields = [:]
     ) async throws -> Emission<Value> {
         try await fetch(AdHocRequest<Value>(url, method: .delete, task: .query(query), headers: headers))

@@ -2,7 +2,7 @@ import HTTPCache
 
 extension CachingClient {
     /// Retries a call's request after the content of its response broke off, if the call's
-    /// ``RetryPolicy`` allows it. Decoding needs the complete content, so the caller has received
+    /// ``RetryPlan`` allows it. Decoding needs the complete content, so the caller has received
     /// nothing yet.
     ///
     /// - Returns: `nil` if the failure is final.

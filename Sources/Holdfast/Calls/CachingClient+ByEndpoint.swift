@@ -41,7 +41,7 @@ extension CachingClient {
     /// the response that it leads to have different keys; this function returns the redirect's key.
     /// - Throws: `HoldfastError` if the endpoint does not make a valid request or a plugin fails;
     ///   `StoreError` if the store cannot be read.
-    public func key(of endpoint: some Endpoint) async throws -> CacheKey? {
+    public func key(of endpoint: some Endpoint) async throws -> StoreKey? {
         let keys = lookupKeys(of: try await prepareLookup(call(endpoint)).request)
         for key in keys {
             if try await isStored(key) { return key }
@@ -100,11 +100,11 @@ extension CachingClient {
 
     /// Returns the principal's own key, then the common key. Empty if the request bypasses the
     /// store.
-    func lookupKeys(of request: CacheRequest) -> [CacheKey] { engine.prepare(request)?.lookupKeys ?? [] }
+    func lookupKeys(of request: CacheRequest) -> [StoreKey] { engine.prepare(request)?.lookupKeys ?? [] }
 
-    func isStored(_ key: CacheKey) async throws -> Bool { try await !store.responses.lookup(key).isEmpty }
+    func isStored(_ key: StoreKey) async throws -> Bool { try await !store.responses.lookup(key).isEmpty }
 
-    func invalidate(_ key: CacheKey, keepingForOffline: Bool) async throws {
+    func invalidate(_ key: StoreKey, keepingForOffline: Bool) async throws {
         try await store.responses.invalidate(.key(key), keepingForOffline: keepingForOffline, at: clock.now())
     }
 }

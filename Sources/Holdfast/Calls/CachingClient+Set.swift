@@ -95,7 +95,7 @@ extension CachingClient {
     }
 
     /// Removes a value that was set, unless another one is stored.
-    private func remove(_ key: CacheKey, setAt instant: Timestamp, _ body: ByteBuffer) async throws -> Bool {
+    private func remove(_ key: StoreKey, setAt instant: Timestamp, _ body: ByteBuffer) async throws -> Bool {
         for stored in try await store.responses.lookup(key) where stored.head.explicitExpiry == instant {
             guard let content = try await store.responses.openBody(of: stored),
                 try await content.collect(upTo: body.readableBytes) == body

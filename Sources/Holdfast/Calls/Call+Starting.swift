@@ -27,7 +27,7 @@ extension Call {
         on executor: CallbackExecutor = .concurrent,
         onCompleted: @escaping @Sendable () -> Void = {},
         _ onResult: @escaping @Sendable (Result<Emission<Value>, HoldfastError>) -> Void
-    ) -> Subscription {
+    ) -> StreamSubscription {
         request().subscribe(
             on: executor,
             onNext: { onResult(.success($0)) },

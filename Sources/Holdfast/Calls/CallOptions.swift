@@ -49,7 +49,7 @@ public struct CallOptions: Sendable {
     /// not delay the stored value, which is emitted earlier.
     public var timeout: Duration?
     /// When the request is retried.
-    public var retry: RetryPolicy?
+    public var retry: RetryPlan?
     /// The maximum age of a response that may be reused for the same request. `nil`, the default,
     /// sends the request whenever the strategy does.
     ///

@@ -24,7 +24,7 @@ final class CallRun<Value: Sendable> {
 
         init(_ task: Task<Delivery<Value>, any Error>) {
             self.task = task
-            registration = Subscription.Cancellation.current?.underWay.add { task.cancel() }
+            registration = StreamSubscription.Cancellation.current?.underWay.add { task.cancel() }
         }
 
         deinit {

@@ -89,7 +89,7 @@ final class ContentReader {
             _ = try (value(type) as? any EnvelopedContent)?.validate()
         } else if type == Data.self {
             try content().rejectFailure()
-        } else if type == Content.self || type == EnvelopeResult.self {
+        } else if type == RawContent.self || type == EnvelopeResult.self {
             try content().checkEnvelope()
         }
     }

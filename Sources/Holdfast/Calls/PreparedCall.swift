@@ -132,7 +132,7 @@ extension CachingClient {
 
     /// Returns the policy for retrying a call's request: `never` if its content cannot be sent
     /// twice.
-    func retryPolicy(of call: Call<some Sendable>, sending body: RequestBody?) -> RetryPolicy {
+    func retryPolicy(of call: Call<some Sendable>, sending body: RequestBody?) -> RetryPlan {
         guard call.mayRepeat(body) else { return .never }
         return call.options.retry ?? call.endpoint.retry.asOptional ?? configuration.retry
     }

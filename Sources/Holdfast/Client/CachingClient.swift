@@ -37,8 +37,8 @@ public final class CachingClient: Sendable {
         /// How the API wraps its content. No wrapping by default. An endpoint may override it.
         public var envelope: Envelope?
         /// When failed requests are retried, unless an endpoint or a call overrides it. No retries
-        /// by default. See ``RetryPolicy``.
-        public var retry: RetryPolicy
+        /// by default. See ``RetryPlan``.
+        public var retry: RetryPlan
         /// See ``Plugin``.
         public var plugins: [any Plugin]
         /// How much of the network may be used. `automatic` by default.
@@ -52,7 +52,7 @@ public final class CachingClient: Sendable {
         /// Timeouts, limits, the circuit breaker and the guard, unless a rule overrides them.
         public var options: EngineOptions
         /// Prevents content that looks wrong, such as an HTML page or an empty body, from replacing
-        /// stored content. It applies to content that is used as bytes (`Data`, ``Content``,
+        /// stored content. It applies to content that is used as bytes (`Data`, ``RawContent``,
         /// ``NoContent``, `String`), because decoding cannot detect the error there. The stored
         /// response is then served (`detail=guarded`). With `nil`, such content is accepted.
         ///
@@ -86,7 +86,7 @@ public final class CachingClient: Sendable {
             defaults: RequestDefaults = RequestDefaults(),
             environment: ServerEnvironment? = nil,
             envelope: Envelope? = nil,
-            retry: RetryPolicy = .never,
+            retry: RetryPlan = .never,
             plugins: [any Plugin] = [],
             mode: OfflineMode = .automatic,
             rules: RuleSet = .empty,
@@ -370,7 +370,7 @@ public final class CachingClient: Sendable {
 
     /// Tells authenticators which store holds responses of their principals.
     func noteStore(of plugins: [any Plugin]) {
-        for case let authenticator as Authenticator in plugins { authenticator.note(store) }
+        for case let authenticator as TokenAuthenticator in plugins { authenticator.note(store) }
     }
 
     /// Returns the number of the next call.

@@ -53,7 +53,7 @@ public struct AdHocRequest<Response: Decodable & Sendable>: Endpoint {
     /// See ``Endpoint/timeout``.
     public var timeout: Duration?
     /// See ``Endpoint/retry``.
-    public var retry: RetryPolicy?
+    public var retry: RetryPlan?
     /// See ``Endpoint/redirects``.
     public var redirects = RedirectPolicy.reads
 
@@ -95,7 +95,7 @@ public struct AdHocRequest<Response: Decodable & Sendable>: Endpoint {
     public init(
         _ url: String,
         as type: Response.Type = Response.self,
-        query: Parameters,
+        query: RequestParameters,
         headers: HTTPFields = [:]
     ) {
         self.init(url, as: type, task: .query(query), headers: headers)

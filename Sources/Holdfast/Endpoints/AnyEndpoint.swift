@@ -78,7 +78,7 @@ public struct AnyEndpoint: Endpoint {
     /// See ``Endpoint/timeout``.
     public var timeout: Duration? { base.timeout.asOptional }
     /// See ``Endpoint/retry``.
-    public var retry: RetryPolicy? { base.retry.asOptional }
+    public var retry: RetryPlan? { base.retry.asOptional }
     /// See ``Endpoint/redirects``.
     public var redirects: RedirectPolicy { base.redirects }
     /// See ``Endpoint/sampleResponse``.

@@ -2,8 +2,8 @@
 /// successful envelope without a model.
 public enum EmptyContent: Sendable, Hashable {
     /// The response is an error with code `noData`, unless the type accepts empty content
-    /// (``NoContent``, `Data`, ``Content``, `String` without an envelope or a path, or an optional,
-    /// which becomes `nil`). This is the default.
+    /// (``NoContent``, `Data`, ``RawContent``, `String` without an envelope or a path, or an
+    /// optional, which becomes `nil`). This is the default.
     case isMissing
     /// The response is treated like this JSON: `{}`, `[]` or `null`.
     case standsFor(String)

@@ -26,8 +26,10 @@ extension HTTPTask {
     /// - Parameter defaults: the client's parameters for the query. The task's parameters of the
     ///   same name replace them.
     /// - Throws: `HoldfastError` with code `encodingFailed` or `parametersMissing`.
-    func encoded(for method: HTTPRequest.Method, defaults: Parameters) throws -> EncodedTask {
-        func query(_ own: Parameters = [:], _ encoder: URLParameterEncoder = URLParameterEncoder()) throws -> String {
+    func encoded(for method: HTTPRequest.Method, defaults: RequestParameters) throws -> EncodedTask {
+        func query(_ own: RequestParameters = [:], _ encoder: URLParameterEncoder = URLParameterEncoder()) throws
+            -> String
+        {
             try encoder.query(defaults.merging(own))
         }
         switch self {

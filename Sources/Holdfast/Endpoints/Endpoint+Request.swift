@@ -74,7 +74,7 @@ extension Endpoint {
 
     /// Returns the client's default parameters, except those that the endpoint's URL has. A link to
     /// the next page repeats them.
-    private func parameters(of defaults: RequestDefaults, _ environment: ServerEnvironment?) -> Parameters {
+    private func parameters(of defaults: RequestDefaults, _ environment: ServerEnvironment?) -> RequestParameters {
         var parameters = defaults.parameters
         guard !parameters.isEmpty else { return parameters }
         for text in [baseURL(in: environment), path.urlPath.text] {

@@ -44,8 +44,8 @@ public protocol Endpoint: Sendable {
     associatedtype EndpointMaximumBodyBytes: OptionalConvertible<Int> = Int?
     /// The type of ``timeout``: `Duration` or `Duration?`.
     associatedtype EndpointTimeout: OptionalConvertible<Duration> = Duration?
-    /// The type of ``retry``: `RetryPolicy` or `RetryPolicy?`.
-    associatedtype EndpointRetry: OptionalConvertible<RetryPolicy> = RetryPolicy?
+    /// The type of ``retry``: `RetryPlan` or `RetryPlan?`.
+    associatedtype EndpointRetry: OptionalConvertible<RetryPlan> = RetryPlan?
     /// The type of ``sampleResponse``: `SampleResponse` or `SampleResponse?`.
     associatedtype EndpointSampleResponse: OptionalConvertible<SampleResponse> = SampleResponse?
 
@@ -232,7 +232,7 @@ extension Endpoint {
     /// No limit of its own.
     public var timeout: Duration? { nil }
     /// The client's policy.
-    public var retry: RetryPolicy? { nil }
+    public var retry: RetryPlan? { nil }
     /// Redirects of requests that change nothing.
     public var redirects: RedirectPolicy { .reads }
     /// No sample.

@@ -22,7 +22,7 @@ public import HoldfastContent
 /// The type that a call requests determines what it receives:
 /// - `EnvelopeResult` has the outcome and the reason for it.
 /// - ``Enveloped`` has the outcome, the reason and the model.
-/// - `Data` and ``Content`` are the whole content.
+/// - `Data` and ``RawContent`` are the whole content.
 /// - Any other type receives only the model, and an envelope that reports a failure is an error
 ///   with code `envelope`.
 ///
@@ -31,8 +31,8 @@ public struct Envelope: Sendable, Hashable {
     /// The path of the status.
     public var code: ValuePath
     /// The statuses that mean success. Booleans, numbers and strings are compared by meaning: see
-    /// `JSONValue.means(_:)`. `null` also matches a missing status.
-    public var success: [JSONValue]
+    /// `AnyJSON.means(_:)`. `null` also matches a missing status.
+    public var success: [AnyJSON]
     /// The paths of the message. The first path that leads to a message is used.
     public var messages: [ValuePath]
     /// The path of the model.
@@ -42,7 +42,7 @@ public struct Envelope: Sendable, Hashable {
     ///
     /// `null` by default. ``RootModel`` also uses it, unless the model's ``EnvelopeRule`` defines
     /// its own.
-    public var missingCode: JSONValue
+    public var missingCode: AnyJSON
     /// The message for a failure that has none.
     ///
     /// `EnvelopeResult.defaultMessage` by default. ``RootModel`` also uses it, unless the model's
@@ -52,10 +52,10 @@ public struct Envelope: Sendable, Hashable {
     /// Creates an envelope; by default `{"code": 0, "msg": …, "data": …}`.
     public init(
         code: ValuePath = "code",
-        success: [JSONValue] = [0],
+        success: [AnyJSON] = [0],
         messages: [ValuePath] = ["msg"],
         model: ValuePath = "data",
-        missingCode: JSONValue = .null,
+        missingCode: AnyJSON = .null,
         missingMessage: String = EnvelopeResult.defaultMessage
     ) {
         self.code = code
@@ -70,11 +70,11 @@ public struct Envelope: Sendable, Hashable {
     ///
     /// - Throws: `DecodingError` if the content is not an object.
     func result(from decoder: any Decoder) throws -> EnvelopeResult {
-        let found = try self.code.find(JSONValue.self, from: decoder).value ?? .null
+        let found = try self.code.find(AnyJSON.self, from: decoder).value ?? .null
         let code = found == .null ? missingCode : found
         let isSuccess = success.contains { $0.means(code) }
         for path in messages {
-            if let message = try? path.find(JSONValue.self, from: decoder).value?.text, !message.isEmpty {
+            if let message = try? path.find(AnyJSON.self, from: decoder).value?.text, !message.isEmpty {
                 return EnvelopeResult(isSuccess: isSuccess, code: code, message: message)
             }
         }

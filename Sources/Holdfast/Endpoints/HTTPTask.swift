@@ -17,8 +17,8 @@ public enum HTTPTask: Sendable {
     /// Parameters in the query, in the content, or both, with the fields that they need. Without
     /// either, this is the same as ``plain``.
     case parameters(
-        url: Parameters = [:],
-        body: Parameters? = nil,
+        url: RequestParameters = [:],
+        body: RequestParameters? = nil,
         urlEncoder: URLParameterEncoder = URLParameterEncoder(),
         bodyEncoder: any ParameterEncoder = JSONParameterEncoder(),
         headers: HTTPFields = [:]
@@ -26,7 +26,7 @@ public enum HTTPTask: Sendable {
     /// Parameters as `name=value&…`, in the query or as a form. A form without parameters is an
     /// error (`parametersMissing`).
     case urlEncoded(
-        Parameters,
+        RequestParameters,
         encoder: URLParameterEncoder = URLParameterEncoder(),
         destination: ParameterDestination = .methodDependent
     )
@@ -36,23 +36,23 @@ public enum HTTPTask: Sendable {
     case data(Data, contentType: String)
     /// A file of any size as content, read from disk while it is sent. The default media type is
     /// based on its extension.
-    case file(String, contentType: String? = nil, parameters: Parameters = [:])
+    case file(String, contentType: String? = nil, parameters: RequestParameters = [:])
     /// Fields and files as `multipart/form-data`, with parameters in the query.
-    case multipart(Multipart, parameters: Parameters = [:])
+    case multipart(Multipart, parameters: RequestParameters = [:])
     /// Writes the response's content to a file if the call is
     /// ``CachingClient/download(_:to:onProgress:)``. Other calls ignore the destination. The
     /// parameters go into the query.
-    case download(DownloadDestination, parameters: Parameters = [:])
+    case download(DownloadDestination, parameters: RequestParameters = [:])
     /// A GraphQL operation.
     case graphQL(GraphQLOperation)
 
     /// Parameters in the query.
-    public static func query(_ parameters: Parameters) -> HTTPTask {
+    public static func query(_ parameters: RequestParameters) -> HTTPTask {
         .parameters(url: parameters)
     }
 
     /// Parameters as a JSON object in the content.
-    public static func json(_ parameters: Parameters) -> HTTPTask {
+    public static func json(_ parameters: RequestParameters) -> HTTPTask {
         .parameters(body: parameters)
     }
 }

@@ -48,9 +48,9 @@ extension OfflineReads: OptionalConvertible {
     public var asOptional: OfflineReads? { self }
 }
 
-extension RetryPolicy: OptionalConvertible {
+extension RetryPlan: OptionalConvertible {
     /// The policy.
-    public var asOptional: RetryPolicy? { self }
+    public var asOptional: RetryPlan? { self }
 }
 
 extension SampleResponse: OptionalConvertible {

@@ -7,7 +7,7 @@ public struct RequestDefaults: Sendable, Hashable {
     public var fields: HTTPFields
     /// Default parameters for the query, such as an API key. An endpoint's own parameters of the
     /// same name replace them, also if its URL has them. They are part of the cache key.
-    public var parameters: Parameters
+    public var parameters: RequestParameters
     /// The principal of the requests. If it is set, stored responses stay available when the
     /// principal's tokens rotate. If it is `nil`, a stored response to a request with credentials
     /// belongs to those exact credentials.
@@ -19,7 +19,7 @@ public struct RequestDefaults: Sendable, Hashable {
     /// Creates defaults. All are empty by default.
     public init(
         fields: HTTPFields = [:],
-        parameters: Parameters = [:],
+        parameters: RequestParameters = [:],
         principal: String? = nil,
         secrets: Secrets = Secrets()
     ) {

@@ -37,7 +37,7 @@ struct LinkedPage<Base: Endpoint>: Endpoint {
     var emptyContent: EmptyContent { base.emptyContent }
     var maximumBodyBytes: Int? { base.maximumBodyBytes.asOptional }
     var timeout: Duration? { base.timeout.asOptional }
-    var retry: RetryPolicy? { base.retry.asOptional }
+    var retry: RetryPlan? { base.retry.asOptional }
     var redirects: RedirectPolicy { base.redirects }
     var sampleResponse: SampleResponse? { nil }
 }

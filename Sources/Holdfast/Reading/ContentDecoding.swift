@@ -18,7 +18,7 @@ struct ContentDecoding: Sendable {
 
     /// Returns the decoded value.
     ///
-    /// `Data` and ``Content`` are the content itself, and so is `String` if there is neither an
+    /// `Data` and ``RawContent`` are the content itself, and so is `String` if there is neither an
     /// envelope nor a path. `EnvelopeResult`, ``Enveloped`` and other ``EnvelopedContent`` types
     /// report a failure in their value. For all other types, an envelope that reports a failure is
     /// an error.
@@ -31,8 +31,8 @@ struct ContentDecoding: Sendable {
         target: MessageTarget
     ) throws -> Value {
         if type == Data.self, let value = data as? Value { return value }
-        if type == Content.self,
-            let value = Content(data, decoding: self, status: status, target: target) as? Value
+        if type == RawContent.self,
+            let value = RawContent(data, decoding: self, status: status, target: target) as? Value
         {
             return value
         }
@@ -95,7 +95,7 @@ struct ContentDecoding: Sendable {
     /// bad content.
     func takesBytes(_ type: any Decodable.Type) -> Bool {
         if type == String.self { return envelope == nil && path.isEmpty }
-        return type == Data.self || type == Content.self || type == NoContent.self
+        return type == Data.self || type == RawContent.self || type == NoContent.self
     }
 }
 

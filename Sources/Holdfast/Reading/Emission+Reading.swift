@@ -36,10 +36,10 @@ extension Emission {
     }
 }
 
-extension Emission where Value == Content {
+extension Emission where Value == RawContent {
     /// Returns an emission of the value at a path.
     ///
-    /// - Throws: `HoldfastError`, like ``Content/value(at:as:)``.
+    /// - Throws: `HoldfastError`, like ``RawContent/value(at:as:)``.
     public func map<Model: Decodable & Sendable>(
         _ type: Model.Type,
         at path: ValuePath = ValuePath()

@@ -10,7 +10,7 @@ public import HoldfastContent
 /// or an array of models.
 ///
 /// ```swift
-/// extension ResultStep where Input == [String: JSONValue], Output == [JSONValue] {
+/// extension ResultStep where Input == [String: AnyJSON], Output == [AnyJSON] {
 ///     static var moments: Self { ResultStep { $0["moments"]?.elements } }
 /// }
 /// let moments = result.step(.dictionary).step(.moments).step(.models(Moment.self))
@@ -45,7 +45,7 @@ extension Data: StepInput {
     }
 }
 
-extension JSONValue: StepInput {
+extension AnyJSON: StepInput {
     /// Decodes the value.
     public func decoded<Value: Decodable>(_ type: Value.Type, by decoder: any ResponseDecoder) throws -> Value {
         if let value = self as? Value { return value }
@@ -53,10 +53,10 @@ extension JSONValue: StepInput {
     }
 }
 
-extension Dictionary: StepInput where Key == String, Value == JSONValue {
+extension Dictionary: StepInput where Key == String, Value == AnyJSON {
     /// Decodes the object.
     public func decoded<Model: Decodable>(_ type: Model.Type, by decoder: any ResponseDecoder) throws -> Model {
-        try JSONValue.object(self).decoded(type, by: decoder)
+        try AnyJSON.object(self).decoded(type, by: decoder)
     }
 }
 
@@ -67,21 +67,21 @@ extension Array: StepInput where Element: StepInput & Encodable {
     }
 }
 
-extension ResultStep where Input: StepInput, Output == JSONValue {
+extension ResultStep where Input: StepInput, Output == AnyJSON {
     /// Decodes a JSON value of any kind.
-    public static var value: Self { ResultStep { try $0.decoded(JSONValue.self, by: JSONDecoder()) } }
+    public static var value: Self { ResultStep { try $0.decoded(AnyJSON.self, by: JSONDecoder()) } }
 }
 
-extension ResultStep where Input: StepInput, Output == [String: JSONValue] {
+extension ResultStep where Input: StepInput, Output == [String: AnyJSON] {
     /// Decodes an object, and rejects any other value.
-    public static var dictionary: Self { ResultStep { try $0.decoded(JSONValue.self, by: JSONDecoder()).members } }
+    public static var dictionary: Self { ResultStep { try $0.decoded(AnyJSON.self, by: JSONDecoder()).members } }
 }
 
-extension ResultStep where Input: StepInput, Output == [[String: JSONValue]] {
+extension ResultStep where Input: StepInput, Output == [[String: AnyJSON]] {
     /// Decodes an array of objects, and rejects any other value or element.
     public static var dictionaries: Self {
         ResultStep { input in
-            guard let elements = try input.decoded(JSONValue.self, by: JSONDecoder()).elements else { return nil }
+            guard let elements = try input.decoded(AnyJSON.self, by: JSONDecoder()).elements else { return nil }
             let dictionaries = elements.compactMap(\.members)
             return dictionaries.count == elements.count ? dictionaries : nil
         }

@@ -13,7 +13,7 @@ public import HoldfastContent
 /// its ``Envelope``.
 public struct RootModel<Model: Decodable>: EnvelopedContent {
     /// The code as received; `null` if it is missing.
-    public var code: JSONValue
+    public var code: AnyJSON
     /// The message, if there is one.
     public var msg: String?
     /// The model; `nil` if it is null or missing, or if the code reports a failure and the content
@@ -22,7 +22,7 @@ public struct RootModel<Model: Decodable>: EnvelopedContent {
     private let missing = MissingParts(of: Model.self)
 
     /// Creates a root model.
-    public init(code: JSONValue, msg: String? = nil, data: Model? = nil) {
+    public init(code: AnyJSON, msg: String? = nil, data: Model? = nil) {
         self.code = code
         self.msg = msg
         self.data = data
@@ -36,8 +36,8 @@ public struct RootModel<Model: Decodable>: EnvelopedContent {
     ///   model.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        code = try container.decodeIfPresent(JSONValue.self, forKey: .code) ?? .null
-        msg = try container.decodeIfPresent(JSONValue.self, forKey: .msg)?.text
+        code = try container.decodeIfPresent(AnyJSON.self, forKey: .code) ?? .null
+        msg = try container.decodeIfPresent(AnyJSON.self, forKey: .msg)?.text
         data = nil
         let isSuccess = result.isSuccess
         do {
@@ -90,7 +90,7 @@ extension RootModel: Hashable where Model: Hashable {
 /// The defaults for a missing code and message. They are determined when the model is created,
 /// because only then is the client known.
 private struct MissingParts: Sendable {
-    let code: JSONValue
+    let code: AnyJSON
     let message: String
 
     init(of model: Any.Type) {
@@ -107,7 +107,7 @@ private struct MissingParts: Sendable {
 ///
 /// ```swift
 /// extension Detail: EnvelopeRule {
-///     static func isSuccess(_ code: JSONValue) -> Bool { code.means(200) }
+///     static func isSuccess(_ code: AnyJSON) -> Bool { code.means(200) }
 /// }
 /// ```
 ///
@@ -115,10 +115,10 @@ private struct MissingParts: Sendable {
 public protocol EnvelopeRule {
     /// Returns whether a code is a success. By default, the code must be 0 in any form (`"0"`,
     /// `false`).
-    static func isSuccess(_ code: JSONValue) -> Bool
+    static func isSuccess(_ code: AnyJSON) -> Bool
     /// The code to use if the code is missing. By default, ``Envelope/missingCode`` of the client
     /// or endpoint that reads the model; otherwise `null`, which is not a success.
-    static var missingCode: JSONValue { get }
+    static var missingCode: AnyJSON { get }
     /// The message for a failure that has none. By default, ``Envelope/missingMessage`` of the
     /// client or endpoint that reads the model; otherwise `EnvelopeResult.defaultMessage`.
     static var missingMessage: String { get }
@@ -126,9 +126,9 @@ public protocol EnvelopeRule {
 
 extension EnvelopeRule {
     /// Returns whether the code is 0 in any form.
-    public static func isSuccess(_ code: JSONValue) -> Bool { code.means(0) }
+    public static func isSuccess(_ code: AnyJSON) -> Bool { code.means(0) }
     /// The default of the client or endpoint that reads the model.
-    public static var missingCode: JSONValue { DecodingLocation.current.clientEnvelope?.missingCode ?? .null }
+    public static var missingCode: AnyJSON { DecodingLocation.current.clientEnvelope?.missingCode ?? .null }
     /// The default of the client or endpoint that reads the model.
     public static var missingMessage: String {
         DecodingLocation.current.clientEnvelope?.missingMessage ?? EnvelopeResult.defaultMessage
@@ -139,18 +139,18 @@ private enum StandardRule: EnvelopeRule {}
 
 extension Array: EnvelopeRule where Element: EnvelopeRule {
     /// Applies the element type's rule.
-    public static func isSuccess(_ code: JSONValue) -> Bool { Element.isSuccess(code) }
+    public static func isSuccess(_ code: AnyJSON) -> Bool { Element.isSuccess(code) }
     /// The element type's default.
-    public static var missingCode: JSONValue { Element.missingCode }
+    public static var missingCode: AnyJSON { Element.missingCode }
     /// The element type's default.
     public static var missingMessage: String { Element.missingMessage }
 }
 
 extension Optional: EnvelopeRule where Wrapped: EnvelopeRule {
     /// Applies the wrapped type's rule.
-    public static func isSuccess(_ code: JSONValue) -> Bool { Wrapped.isSuccess(code) }
+    public static func isSuccess(_ code: AnyJSON) -> Bool { Wrapped.isSuccess(code) }
     /// The wrapped type's default.
-    public static var missingCode: JSONValue { Wrapped.missingCode }
+    public static var missingCode: AnyJSON { Wrapped.missingCode }
     /// The wrapped type's default.
     public static var missingMessage: String { Wrapped.missingMessage }
 }

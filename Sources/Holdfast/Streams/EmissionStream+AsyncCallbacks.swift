@@ -11,17 +11,17 @@ extension EmissionStream {
     /// ```
     ///
     /// Each callback is awaited before the next begins, so an actor sees the emissions in order.
-    /// ``Subscription/cancel()`` also cancels the task in which a callback waits. Callbacks cannot
-    /// throw, unlike the body of a `for try await` loop. If an object's callbacks use the object,
-    /// pass it as their owner: ``subscribe(owner:onNext:onError:onCompleted:)``. Everything else is
-    /// the same as for ``subscribe(on:onNext:onError:onCompleted:)``.
+    /// ``StreamSubscription/cancel()`` also cancels the task in which a callback waits. Callbacks
+    /// cannot throw, unlike the body of a `for try await` loop. If an object's callbacks use the
+    /// object, pass it as their owner: ``subscribe(owner:onNext:onError:onCompleted:)``. Everything
+    /// else is the same as for ``subscribe(on:onNext:onError:onCompleted:)``.
     ///
     /// - Returns: the subscription. Releasing it cancels the request.
     public func subscribe(
         onNext: @escaping @Sendable (Emission<Value>) async -> Void,
         onError: @escaping @Sendable (HoldfastError) async -> Void = { _ in },
         onCompleted: @escaping @Sendable () async -> Void = {}
-    ) -> Subscription {
+    ) -> StreamSubscription {
         subscribe(of: nil, onNext, onError, onCompleted)
     }
 
@@ -31,8 +31,8 @@ extension EmissionStream {
         _ onNext: @escaping @Sendable (Emission<Value>) async -> Void,
         _ onError: @escaping @Sendable (HoldfastError) async -> Void,
         _ onCompleted: @escaping @Sendable () async -> Void
-    ) -> Subscription {
-        Subscription(of: owner) { subscription in
+    ) -> StreamSubscription {
+        StreamSubscription(of: owner) { subscription in
             do {
                 for try await emission in self {
                     await subscription.unlessCancelled(waiting: { await onNext(emission) })

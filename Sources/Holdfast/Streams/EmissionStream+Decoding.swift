@@ -22,7 +22,7 @@ extension EmissionStream where Value == Data {
         switch request {
         case .call(let call): call.map(type, at: path).request()
         case .onCache(let request): request.map(type, at: path)
-        case nil: map { try Content($0).value(at: path ?? ValuePath(), as: type) }
+        case nil: map { try RawContent($0).value(at: path ?? ValuePath(), as: type) }
         }
     }
 }

@@ -106,7 +106,8 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
     /// Starts the request, and delivers its emissions to callbacks.
     ///
     /// The callbacks run one after another, never concurrently: `onNext` for each emission, then
-    /// either `onError` or `onCompleted`, once. No callback begins after ``Subscription/cancel()``.
+    /// either `onError` or `onCompleted`, once. No callback begins after
+    /// ``StreamSubscription/cancel()``.
     ///
     /// The callbacks are held until the request ends. If the object that keeps the subscription is
     /// also used in a callback, call ``subscribe(owner:on:onNext:onError:onCompleted:)`` instead.
@@ -118,7 +119,7 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
         onNext: @escaping @Sendable (Emission<Value>) -> Void,
         onError: @escaping @Sendable (HoldfastError) -> Void = { _ in },
         onCompleted: @escaping @Sendable () -> Void = {}
-    ) -> Subscription {
+    ) -> StreamSubscription {
         subscribe(of: nil, on: executor, onNext, onError, onCompleted)
     }
 
@@ -129,15 +130,15 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
         _ onNext: @escaping @Sendable (Emission<Value>) -> Void,
         _ onError: @escaping @Sendable (HoldfastError) -> Void,
         _ onCompleted: @escaping @Sendable () -> Void
-    ) -> Subscription {
-        Subscription(of: owner) { subscription in
+    ) -> StreamSubscription {
+        StreamSubscription(of: owner) { subscription in
             await deliver(to: subscription, on: executor, onNext, onError, onCompleted)
         }
     }
 
     /// Delivers the emissions to the callbacks of a subscription, until it is canceled.
     func deliver(
-        to subscription: Subscription.Cancellation,
+        to subscription: StreamSubscription.Cancellation,
         on executor: CallbackExecutor,
         _ onNext: @escaping @Sendable (Emission<Value>) -> Void,
         _ onError: @escaping @Sendable (HoldfastError) -> Void,

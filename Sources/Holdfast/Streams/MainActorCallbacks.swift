@@ -7,7 +7,7 @@ extension EmissionStream {
         onNext: @escaping @MainActor @Sendable (Emission<Value>) -> Void,
         onError: @escaping @MainActor @Sendable (HoldfastError) -> Void = { _ in },
         onCompleted: @escaping @MainActor @Sendable () -> Void = {}
-    ) -> Subscription {
+    ) -> StreamSubscription {
         // The executor runs the callbacks on the main actor, so the assumption holds.
         subscribe(
             on: .main,
@@ -27,7 +27,7 @@ extension OnCache {
         onNext: @escaping @MainActor @Sendable (Emission<Value>) -> Void,
         onError: @escaping @MainActor @Sendable (HoldfastError) -> Void = { _ in },
         onCompleted: @escaping @MainActor @Sendable () -> Void = {}
-    ) -> Subscription {
+    ) -> StreamSubscription {
         request(
             on: .main,
             onNext: { emission in MainActor.assumeIsolated { onNext(emission) } },

@@ -35,7 +35,7 @@ public struct OnCache<Value: Sendable>: Sendable {
         onNext: @escaping @Sendable (Emission<Value>) -> Void,
         onError: @escaping @Sendable (HoldfastError) -> Void = { _ in },
         onCompleted: @escaping @Sendable () -> Void = {}
-    ) -> Subscription {
+    ) -> StreamSubscription {
         request(of: nil, on: executor, onNext, onError, onCompleted)
     }
 
@@ -46,8 +46,8 @@ public struct OnCache<Value: Sendable>: Sendable {
         _ onNext: @escaping @Sendable (Emission<Value>) -> Void,
         _ onError: @escaping @Sendable (HoldfastError) -> Void,
         _ onCompleted: @escaping @Sendable () -> Void
-    ) -> Subscription {
-        Subscription(of: owner) { subscription in
+    ) -> StreamSubscription {
+        StreamSubscription(of: owner) { subscription in
             let fresh = stream { stored in
                 await executor.run { subscription.unlessCancelled { onStored(stored) } }
             }
@@ -65,7 +65,7 @@ public struct OnCache<Value: Sendable>: Sendable {
         on executor: CallbackExecutor = .concurrent,
         onCompleted: @escaping @Sendable () -> Void = {},
         _ onResult: @escaping @Sendable (Result<Emission<Value>, HoldfastError>) -> Void
-    ) -> Subscription {
+    ) -> StreamSubscription {
         request(
             on: executor,
             onNext: { onResult(.success($0)) },

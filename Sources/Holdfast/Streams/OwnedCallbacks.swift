@@ -36,7 +36,7 @@ extension EmissionStream {
         onNext: @escaping @Sendable (Owner, Emission<Value>) -> Void,
         onError: @escaping @Sendable (Owner, HoldfastError) -> Void = { _, _ in },
         onCompleted: @escaping @Sendable (Owner) -> Void = { _ in }
-    ) -> Subscription {
+    ) -> StreamSubscription {
         subscribe(
             of: owner,
             on: executor,
@@ -55,7 +55,7 @@ extension EmissionStream {
         onNext: @escaping @Sendable (Owner, Emission<Value>) async -> Void,
         onError: @escaping @Sendable (Owner, HoldfastError) async -> Void = { _, _ in },
         onCompleted: @escaping @Sendable (Owner) async -> Void = { _ in }
-    ) -> Subscription {
+    ) -> StreamSubscription {
         subscribe(
             of: owner,
             { [weak owner] emission in if let owner { await onNext(owner, emission) } },
@@ -73,7 +73,7 @@ extension EmissionStream {
         onNext: @escaping @MainActor @Sendable (Owner, Emission<Value>) -> Void,
         onError: @escaping @MainActor @Sendable (Owner, HoldfastError) -> Void = { _, _ in },
         onCompleted: @escaping @MainActor @Sendable (Owner) -> Void = { _ in }
-    ) -> Subscription {
+    ) -> StreamSubscription {
         // The executor runs the callbacks on the main actor, so the assumption holds.
         subscribe(
             owner: owner,
@@ -104,7 +104,7 @@ extension OnCache {
         onNext: @escaping @Sendable (Owner, Emission<Value>) -> Void,
         onError: @escaping @Sendable (Owner, HoldfastError) -> Void = { _, _ in },
         onCompleted: @escaping @Sendable (Owner) -> Void = { _ in }
-    ) -> Subscription {
+    ) -> StreamSubscription {
         request(
             of: owner,
             on: executor,
@@ -124,7 +124,7 @@ extension OnCache {
         onNext: @escaping @MainActor @Sendable (Owner, Emission<Value>) -> Void,
         onError: @escaping @MainActor @Sendable (Owner, HoldfastError) -> Void = { _, _ in },
         onCompleted: @escaping @MainActor @Sendable (Owner) -> Void = { _ in }
-    ) -> Subscription {
+    ) -> StreamSubscription {
         request(
             owner: owner,
             on: .main,
@@ -145,7 +145,7 @@ extension Call {
         on executor: CallbackExecutor = .concurrent,
         onCompleted: @escaping @Sendable (Owner) -> Void = { _ in },
         _ onResult: @escaping @Sendable (Owner, Result<Emission<Value>, HoldfastError>) -> Void
-    ) -> Subscription {
+    ) -> StreamSubscription {
         request().subscribe(
             owner: owner,
             on: executor,

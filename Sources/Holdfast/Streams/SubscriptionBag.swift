@@ -13,7 +13,7 @@ import Synchronization
 /// Subscriptions that have ended are released when others are added.
 public final class SubscriptionBag: Sendable {
     private struct State {
-        var subscriptions: [Subscription] = []
+        var subscriptions: [StreamSubscription] = []
         /// The number of subscriptions at which ended subscriptions are removed.
         var limit = 16
     }
@@ -24,7 +24,7 @@ public final class SubscriptionBag: Sendable {
     public init() {}
 
     /// Adds a subscription.
-    public func insert(_ subscription: Subscription) {
+    public func insert(_ subscription: StreamSubscription) {
         state.withLock { state in
             state.subscriptions.append(subscription)
             guard state.subscriptions.count > state.limit else { return }
@@ -47,7 +47,7 @@ public final class SubscriptionBag: Sendable {
     package var count: Int { state.withLock { $0.subscriptions.count } }
 }
 
-extension Subscription {
+extension StreamSubscription {
     /// Adds this subscription to a bag, so that its callbacks continue for as long as the bag
     /// exists.
     public func store(in bag: SubscriptionBag) { bag.insert(self) }

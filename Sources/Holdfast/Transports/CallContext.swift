@@ -5,7 +5,7 @@ struct CallContext: Sendable {
     var info: CallInfo
     var observers: [any ObservingPlugin]
     /// When the request is retried; `never` for content that cannot be sent twice.
-    var retry: RetryPolicy
+    var retry: RetryPlan
     /// Counts the retries; `nil` if the policy allows none.
     var retries: RetryCount?
     /// Whether the request may be sent twice. If not, it is retried only if it was not sent because

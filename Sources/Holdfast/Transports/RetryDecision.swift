@@ -11,7 +11,7 @@ enum RetryDecision: Sendable, Hashable {
     case retry(after: Duration)
 }
 
-extension RetryPolicy {
+extension RetryPlan {
     /// Decides whether to retry a request that received a response.
     ///
     /// - Parameters:

@@ -11,7 +11,7 @@ public protocol ParameterEncoder: Sendable {
     /// Encodes parameters as content.
     ///
     /// - Throws: ``HoldfastError`` with code `encodingFailed`, or the encoder's own error.
-    func encode(_ parameters: Parameters) throws -> Data
+    func encode(_ parameters: RequestParameters) throws -> Data
 }
 
 /// Encodes parameters as one JSON object with sorted keys. RFC 8259
@@ -25,7 +25,7 @@ public struct JSONParameterEncoder: ParameterEncoder {
     /// Encodes parameters as a JSON object.
     ///
     /// - Throws: ``HoldfastError`` with code `encodingFailed` if a number is not finite.
-    public func encode(_ parameters: Parameters) throws -> Data {
+    public func encode(_ parameters: RequestParameters) throws -> Data {
         try JSONContentEncoder().encode(parameters)
     }
 }

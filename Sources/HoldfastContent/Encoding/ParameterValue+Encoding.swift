@@ -21,7 +21,7 @@ extension ParameterValue {
         case let value as any BinaryInteger: self.init(value)
         case let value as Double: self = .number(value)
         case let value as ParameterValue: self = value
-        case let value as Parameters: self = .object(value)
+        case let value as RequestParameters: self = .object(value)
         case let value as Date: self = .date(value)
         case let value as Decimal: self.init(value)
         default:
@@ -44,8 +44,8 @@ extension ParameterValue {
     }
 }
 
-// These members allow `.null` and `.object([…])` in a literal of `Parameters`. They are disfavored,
-// so that `ParameterValue`'s own cases are used where a `ParameterValue` is expected.
+// These members allow `.null` and `.object([…])` in a literal of `RequestParameters`. They are
+// disfavored, so that `ParameterValue`'s own cases are used where a `ParameterValue` is expected.
 extension Encodable where Self == ParameterValue {
     /// JSON's `null`. A query omits it.
     @_disfavoredOverload
@@ -70,5 +70,5 @@ extension Encodable where Self == ParameterValue {
     public static func array(_ values: [ParameterValue]) -> ParameterValue { .array(values) }
     /// An object whose members can have different types.
     @_disfavoredOverload
-    public static func object(_ parameters: Parameters) -> ParameterValue { .object(parameters) }
+    public static func object(_ parameters: RequestParameters) -> ParameterValue { .object(parameters) }
 }

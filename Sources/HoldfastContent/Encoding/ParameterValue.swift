@@ -1,8 +1,8 @@
 /// The value of a parameter. Integers keep all of their digits.
 ///
-/// It is not a ``JSONValue``, because its objects are ``Parameters``: they take any `Encodable`
-/// value, they fail only when the request is made, and their names follow the strategy of an
-/// encoder or decoder. The names in a `JSONValue` never change.
+/// It is not an ``AnyJSON``, because its objects are ``RequestParameters``: they take any
+/// `Encodable` value, they fail only when the request is made, and their names follow the strategy
+/// of an encoder or decoder. The names in an `AnyJSON` never change.
 public indirect enum ParameterValue: Sendable, Hashable {
     case null
     case boolean(Bool)
@@ -11,7 +11,7 @@ public indirect enum ParameterValue: Sendable, Hashable {
     case number(Double)
     case string(String)
     case array([ParameterValue])
-    case object(Parameters)
+    case object(RequestParameters)
 
     /// Creates a value from an integer of any width. An integer beyond 64 bits becomes a string of
     /// digits.
@@ -46,6 +46,6 @@ extension ParameterValue: ExpressibleByStringInterpolation, ExpressibleByInteger
     public init(arrayLiteral elements: ParameterValue...) { self = .array(elements) }
     /// An object. If a name occurs twice, the last value is used.
     public init(dictionaryLiteral elements: (String, ParameterValue)...) {
-        self = .object(Parameters(Dictionary(elements, uniquingKeysWith: { $1 })))
+        self = .object(RequestParameters(Dictionary(elements, uniquingKeysWith: { $1 })))
     }
 }

@@ -81,7 +81,7 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
     public var contentType: String { "application/x-www-form-urlencoded" }
 
     /// Encodes the parameters as a form: see ``query(_:)``.
-    public func encode(_ parameters: Parameters) throws -> Data {
+    public func encode(_ parameters: RequestParameters) throws -> Data {
         Data(try query(parameters).utf8)
     }
 
@@ -92,7 +92,7 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
     ///   - a number is not finite
     ///   - an array whose elements are joined by commas contains an array or object
     ///   - a nested name contains the brackets or dots of the nesting
-    public func query(_ parameters: Parameters) throws -> String {
+    public func query(_ parameters: RequestParameters) throws -> String {
         if parameters.isEmpty { return "" }
         var pairs: [String] = []
         for (name, value) in try parameters.sorted() { try append(value, as: escaped(name), to: &pairs) }

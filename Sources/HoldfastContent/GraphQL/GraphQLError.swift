@@ -15,7 +15,7 @@ public struct GraphQLError: Sendable, Hashable, Decodable {
     /// The locations in the document, often empty.
     public var locations: [Location]
     /// The server's additional data, in its own format.
-    public var extensions: Parameters
+    public var extensions: RequestParameters
 
     /// The value of `extensions.code`, which most servers use to distinguish errors:
     /// `UNAUTHENTICATED`, `PERSISTED_QUERY_NOT_FOUND`.
@@ -24,7 +24,12 @@ public struct GraphQLError: Sendable, Hashable, Decodable {
     }
 
     /// Creates an error.
-    public init(message: String, path: ValuePath? = nil, locations: [Location] = [], extensions: Parameters = [:]) {
+    public init(
+        message: String,
+        path: ValuePath? = nil,
+        locations: [Location] = [],
+        extensions: RequestParameters = [:]
+    ) {
         self.message = message
         self.path = path
         self.locations = locations
@@ -46,7 +51,7 @@ public struct GraphQLError: Sendable, Hashable, Decodable {
             message: (try? container.decode(String.self, forKey: .message)) ?? "",
             path: steps.flatMap(ValuePath.init(graphQL:)),
             locations: (try? container.decode([Location].self, forKey: .locations)) ?? [],
-            extensions: (try? container.decode(Parameters.self, forKey: .extensions)) ?? [:]
+            extensions: (try? container.decode(RequestParameters.self, forKey: .extensions)) ?? [:]
         )
     }
 }

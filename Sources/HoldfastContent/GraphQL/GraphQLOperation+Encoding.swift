@@ -19,7 +19,7 @@ extension GraphQLOperation {
     /// Encodes the operation as the content of a POST request. GraphQL over HTTP §6.3
     package func content() throws -> Data {
         try check()
-        var members = Parameters()
+        var members = RequestParameters()
         if form != .persisted { members["query"] = .string(query) }
         if let operationName { members["operationName"] = .string(operationName) }
         if !variables.isEmpty { members["variables"] = .object(variables) }
@@ -31,7 +31,7 @@ extension GraphQLOperation {
     ///
     /// - Throws: ``HoldfastError`` with code `encodingFailed` if the operation is not a query,
     ///   because safe methods can run only queries. GraphQL over HTTP §6.2.1
-    package func parameters() throws -> Parameters {
+    package func parameters() throws -> RequestParameters {
         try check()
         guard kind == .query else {
             throw HoldfastError(
@@ -40,7 +40,7 @@ extension GraphQLOperation {
                     "The GraphQL operation \(operationName.map { "'\($0)' " } ?? "")is not a query, and GET runs only queries. Send it with POST."
             )
         }
-        var parameters = Parameters()
+        var parameters = RequestParameters()
         if form != .persisted { parameters["query"] = .string(query) }
         if let operationName { parameters["operationName"] = .string(operationName) }
         if !variables.isEmpty { parameters["variables"] = try json(variables) }
@@ -50,11 +50,11 @@ extension GraphQLOperation {
 
     /// The fields for Apollo's persisted queries, version 1.
     /// <https://www.apollographql.com/docs/apollo-server/performance/apq>
-    private var extensions: Parameters? {
+    private var extensions: RequestParameters? {
         form == .document ? nil : ["persistedQuery": .object(["version": 1, "sha256Hash": documentHash])]
     }
 
-    private func json(_ parameters: Parameters) throws -> ParameterValue {
+    private func json(_ parameters: RequestParameters) throws -> ParameterValue {
         .string(String(decoding: try JSONContentEncoder().encode(parameters), as: UTF8.self))
     }
 

@@ -50,14 +50,14 @@ public struct GraphQLOperation: Sendable, Hashable {
     /// The name of the operation to run; `nil` if the document has only one operation.
     public let operationName: String?
     /// The values of the document's variables.
-    public var variables: Parameters
+    public var variables: RequestParameters
     /// The form in which the document is sent.
     public var form: Form
 
     /// Creates an operation.
     public init(
         _ query: String,
-        variables: Parameters = [:],
+        variables: RequestParameters = [:],
         operationName: String? = nil,
         form: Form = .document
     ) {

@@ -7,7 +7,7 @@ public struct EnvelopeResult: Sendable, Hashable {
     /// Whether the code is one of `Envelope.success`.
     public var isSuccess: Bool
     /// The status as received; `Envelope.missingCode` if it is missing.
-    public var code: JSONValue
+    public var code: AnyJSON
     /// The message. If it is missing, it is empty for a success and `Envelope.missingMessage` for
     /// a failure.
     public var message: String
@@ -18,7 +18,7 @@ public struct EnvelopeResult: Sendable, Hashable {
     /// Creates a result.
     ///
     /// - Parameter message: the message; `nil` uses the default.
-    public init(isSuccess: Bool, code: JSONValue, message: String? = nil) {
+    public init(isSuccess: Bool, code: AnyJSON, message: String? = nil) {
         self.isSuccess = isSuccess
         self.code = code
         self.message = message ?? (isSuccess ? "" : Self.defaultMessage)

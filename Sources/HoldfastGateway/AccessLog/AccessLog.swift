@@ -152,7 +152,7 @@ public final class AccessLog: Sendable {
     func add(
         _ eventLoop: any EventLoop,
         _ labels: RouteLabels,
-        _ identify: @escaping @Sendable (CacheKey) -> String?
+        _ identify: @escaping @Sendable (StoreKey) -> String?
     ) -> NIOLoopBoundBox<LoopAccessLog> {
         state.withLock { state in
             let part = LoopAccessLog(state.settings, writer, eventLoop, labels, identify, clock: clock)

@@ -26,7 +26,7 @@ final class LoopAccessLog {
     private var names: [String] = []
     private let clock: any WallClock
     /// See ``ResponseStore/shortID(of:)``.
-    private let identify: @Sendable (CacheKey) -> String?
+    private let identify: @Sendable (StoreKey) -> String?
     private var format = AccessLogFormat()
     private var bytes = ByteBuffer()
     private var lines = 0
@@ -39,7 +39,7 @@ final class LoopAccessLog {
         _ writer: LogWriter,
         _ eventLoop: any EventLoop,
         _ labels: RouteLabels,
-        _ identify: @escaping @Sendable (CacheKey) -> String?,
+        _ identify: @escaping @Sendable (StoreKey) -> String?,
         clock: any WallClock
     ) {
         self.identify = identify

@@ -28,7 +28,7 @@ struct ExchangeFacts: Sendable {
     /// The reason why the cache refused to serve its stored response, if it did.
     var refusal: OfflineRefusal?
     /// The key of the underlying stored response, if there already is one.
-    var storedKey: CacheKey?
+    var storedKey: StoreKey?
     /// The request and the responses stored when it arrived; `nil` if the request did not reach the
     /// cache, or nothing is stored.
     var forecastSubject: OfflineForecast.Subject?

@@ -64,11 +64,11 @@ public final class CallbackRecorder<Value: Sendable>: Sendable {
     /// Starts a request and records all of its callbacks.
     ///
     /// - Returns: the subscription; releasing it cancels the request. Once
-    ///   `Subscription.finished()` returns, all callbacks are recorded.
+    ///   `StreamSubscription.finished()` returns, all callbacks are recorded.
     public func subscribe(
         to stream: EmissionStream<Value>,
         on executor: CallbackExecutor = .concurrent
-    ) -> Subscription {
+    ) -> StreamSubscription {
         stream.subscribe(
             on: executor,
             onNext: { self.next($0) },

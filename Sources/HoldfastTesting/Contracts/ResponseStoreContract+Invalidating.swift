@@ -107,7 +107,7 @@ extension ResponseStoreContract {
             "An invalidation of a target covers all partitions, method classes and variants; an invalidation of a key covers only its variants."
         ) {
             tested in
-            let content = CacheKey.Content(type: nil, coding: nil, sha256: [UInt8](repeating: 3, count: 32))
+            let content = StoreKey.Content(type: nil, coding: nil, sha256: [UInt8](repeating: 3, count: 32))
             let key = try tested.key("/x")
             let siblings = [
                 try tested.key("/x", .principal("p")), try tested.key("/x", .credentials([1, 2])),

@@ -10,7 +10,7 @@ extension ResponseStoreContract {
             "An invalidation of a prefix covers exactly the targets that begin with it, in all partitions, method classes and variants."
         ) {
             tested in
-            let content = CacheKey.Content(type: nil, coding: nil, sha256: [UInt8](repeating: 3, count: 32))
+            let content = StoreKey.Content(type: nil, coding: nil, sha256: [UInt8](repeating: 3, count: 32))
             let covered = [
                 try tested.key("/img/"), try tested.key("/img/a"), try tested.key("/img/a", .principal("p")),
                 try tested.key("/img/a?b", .credentials([1, 2])),
@@ -19,9 +19,9 @@ extension ResponseStoreContract {
             let others = [
                 try tested.key("/img"), try tested.key("/img?/"), try tested.key("/imga/"), try tested.key("/IMG/"),
                 try tested.key("/"), try tested.key("/x/img/"),
-                CacheKey(target: try TargetURI("http://store.example/img/")),
-                CacheKey(target: try TargetURI("https://store.example:444/img/")),
-                CacheKey(target: try TargetURI("https://store.example.evil/img/")),
+                StoreKey(target: try TargetURI("http://store.example/img/")),
+                StoreKey(target: try TargetURI("https://store.example:444/img/")),
+                StoreKey(target: try TargetURI("https://store.example.evil/img/")),
             ]
             for soft in [true, false] {
                 for key in covered + others { try await tested.mustPut(tested.draft(key), tested.body("x")) }

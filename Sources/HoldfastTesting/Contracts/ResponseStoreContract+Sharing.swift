@@ -53,7 +53,7 @@ extension ResponseStoreContract {
             for round in 0..<20 {
                 let key = try tested.key("/\(round)")
                 let fencingNumber = tested.sequence
-                let writers = try await withThrowingTaskGroup(of: (any ResponseWriter).self) { group in
+                let writers = try await withThrowingTaskGroup(of: (any StoredResponseWriter).self) { group in
                     for _ in 0..<4 {
                         group.addTask {
                             let writer = try await tested.begin(tested.draft(key, tags: ["t"]), fencingNumber)
@@ -83,7 +83,7 @@ extension ResponseStoreContract {
 
     /// Checks that each response under a key has a body of the stated length with the bytes for
     /// that length.
-    private static func readAll(_ key: CacheKey, _ tested: StoreUnderTest) async throws {
+    private static func readAll(_ key: StoreKey, _ tested: StoreUnderTest) async throws {
         for response in try await tested.store.lookup(key) {
             tested.findings.expect(response.key == key, "a response of another key was found")
             guard let body = try await tested.read(response) else { continue }

@@ -54,12 +54,12 @@ extension ResponseStoreContract {
         },
         Rule("Keys that differ in one part have nothing in common.") { tested in
             let long = "/" + String(repeating: "long/", count: 1500)
-            let content = CacheKey.Content(
+            let content = StoreKey.Content(
                 type: "application/json",
                 coding: nil,
                 sha256: [UInt8](repeating: 1, count: 32)
             )
-            let other = CacheKey.Content(
+            let other = StoreKey.Content(
                 type: "application/json",
                 coding: nil,
                 sha256: [UInt8](repeating: 2, count: 32)

@@ -4,7 +4,7 @@ import HTTPTypes
 import NIOCore
 
 extension ResponseStoreContract {
-    /// Rules for `beginWrite` and `ResponseWriter`.
+    /// Rules for `beginWrite` and `StoredResponseWriter`.
     static let writing: [Rule] = [
         Rule("Nothing is visible before 'finish'.") { tested in
             let key = try tested.key("/x")
@@ -104,7 +104,7 @@ extension ResponseStoreContract {
     private static func readBack(
         _ body: ByteBuffer,
         upTo appended: Int,
-        _ writer: any ResponseWriter,
+        _ writer: any StoredResponseWriter,
         _ tested: StoreUnderTest
     ) async throws {
         let readable = Int(await writer.readableLength)

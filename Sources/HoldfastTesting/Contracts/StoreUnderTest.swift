@@ -34,11 +34,11 @@ package struct StoreUnderTest: Sendable {
 
     package func key(
         _ path: String,
-        _ partition: CacheKey.Partition = .common,
+        _ partition: StoreKey.Partition = .common,
         method: HTTPRequest.Method = .get,
-        content: CacheKey.Content? = nil
-    ) throws -> CacheKey {
-        CacheKey(partition: partition, method: method, target: try target(path), content: content)
+        content: StoreKey.Content? = nil
+    ) throws -> StoreKey {
+        StoreKey(partition: partition, method: method, target: try target(path), content: content)
     }
 
     func target(_ path: String) throws -> TargetURI { try TargetURI("https://store.example" + path) }
@@ -48,7 +48,7 @@ package struct StoreUnderTest: Sendable {
     }
 
     package func draft(
-        _ key: CacheKey,
+        _ key: StoreKey,
         fields: HTTPFields = [.contentType: "text/plain"],
         selecting: HTTPFields = [:],
         tags: [String] = []
@@ -93,7 +93,7 @@ package struct StoreUnderTest: Sendable {
     package func begin(
         _ draft: ResponseDraft,
         _ fencingNumber: InvalidationSequence? = nil
-    ) async throws -> any ResponseWriter {
+    ) async throws -> any StoredResponseWriter {
         try findings.unwrap(
             try await store.beginWrite(draft, fencingNumber: fencingNumber ?? sequence),
             "an empty store declined to store a small response"
@@ -133,20 +133,20 @@ package struct StoreUnderTest: Sendable {
     }
 
     /// Returns the texts of all responses stored under a key, sorted.
-    func texts(_ key: CacheKey) async throws -> [String?] {
+    func texts(_ key: StoreKey) async throws -> [String?] {
         var texts: [String?] = []
         for response in try await store.lookup(key) { texts.append(try await text(response)) }
         return texts.sorted { ($0 ?? "") < ($1 ?? "") }
     }
 
     /// Returns whether the response is marked; `nil` if there is no response.
-    package func mark(_ key: CacheKey) async throws -> Bool? {
+    package func mark(_ key: StoreKey) async throws -> Bool? {
         try await store.lookup(key).first?.head.isInvalidated
     }
 
     /// Returns the reason that the first response under a key was invalidated; `nil` if it was not
     /// invalidated or does not exist.
-    func cause(_ key: CacheKey) async throws -> InvalidationCause? {
+    func cause(_ key: StoreKey) async throws -> InvalidationCause? {
         try await store.lookup(key).first?.head.invalidation
     }
 

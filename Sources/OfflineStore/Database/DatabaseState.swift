@@ -152,7 +152,7 @@ final class DatabaseState: Sendable {
     }
 
     /// Returns the hashes of a key's origin and principal.
-    func wideHashes(of key: CacheKey) -> WideHashes {
+    func wideHashes(of key: StoreKey) -> WideHashes {
         WideHashes(
             origin: hash(key.components.target.originBytes, .origin),
             owner: KeyOwner(key).map { hash($0.canonicalBytes, .owner) }

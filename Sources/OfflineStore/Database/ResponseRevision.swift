@@ -7,7 +7,7 @@ package import HTTPTypes
 /// operator's rules. Its fields, times and body stay.
 package struct ResponseRevision: Sendable, Hashable {
     /// The new key.
-    package var key: CacheKey
+    package var key: StoreKey
     /// The request fields that select its variant; `nil` keeps the current ones. Other fields are
     /// removed from the store.
     package var selectingFields: HTTPFields?
@@ -19,7 +19,7 @@ package struct ResponseRevision: Sendable, Hashable {
 
     /// Creates a revision. The default arguments change only the key.
     package init(
-        key: CacheKey,
+        key: StoreKey,
         selectingFields: HTTPFields? = nil,
         freshUntil: Timestamp? = nil,
         isUsableStale: Bool? = nil

@@ -5,7 +5,7 @@ import StoreFiles
 /// Responses that one index finds, in the order of their numbers.
 enum ScopeSelection: Sendable {
     case target(TargetURI)
-    case key(CacheKey)
+    case key(StoreKey)
     case tag(String)
     /// Prefixes, hosts and principals: every key is compared with their encodings.
     case compared([[UInt8]])
@@ -32,7 +32,7 @@ enum ScopeSelection: Sendable {
     /// Whether it includes a response with this key, among the rows that the index finds.
     func covers(_ key: UnsafeRawBufferPointer) -> Bool {
         switch self {
-        case .target(let target): CacheKey(bytes: Array(key))?.components.target == target
+        case .target(let target): StoreKey(bytes: Array(key))?.components.target == target
         case .key(let wanted): key.elementsEqual(wanted.bytes)
         case .tag, .all: true
         case .compared(let encodings):

@@ -102,7 +102,7 @@ extension WriteContext {
         case .target(let target):
             let hash = state.hash(target.canonicalBytes, .target)
             let number = try nextInvalidation(.target, hash: hash, at: now)
-            let places = try responses(by: "target_hash", hash) { CacheKey(bytes: $0)?.components.target == target }
+            let places = try responses(by: "target_hash", hash) { StoreKey(bytes: $0)?.components.target == target }
             try apply(effect, to: places)
             return number
         }

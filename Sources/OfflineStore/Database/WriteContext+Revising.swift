@@ -9,8 +9,8 @@ extension WriteContext {
     struct Revised: Sendable {
         /// A move from one key to another, or to another variant of the same key.
         struct Move: Sendable {
-            var from: CacheKey
-            var to: CacheKey
+            var from: StoreKey
+            var to: StoreKey
             var tags: [String]
         }
 
@@ -22,7 +22,7 @@ extension WriteContext {
     struct Original {
         var place: EntryRows
         var keyHash: Int64
-        var key: CacheKey
+        var key: StoreKey
         var variant: [UInt8]
         /// The head as encoded in the row, without marks in other columns.
         var head: StoredResponseHead
@@ -123,7 +123,7 @@ extension WriteContext {
             bodyID: place.bodyID,
             bodyLength: place.bodyLength
         )
-        guard let key = CacheKey(bytes: statement.bytes(5)),
+        guard let key = StoreKey(bytes: statement.bytes(5)),
             let head = StoredHeadCodec.decode(statement.bytes(13), binding: binding)
         else { return .unreadable(place) }
         return .whole(

@@ -50,7 +50,7 @@ package struct EntryRow {
     }
 
     package var redactedURI: String? {
-        kind == EntryKind.response.rawValue ? CacheKey(bytes: key)?.components.target.redacted : nil
+        kind == EntryKind.response.rawValue ? StoreKey(bytes: key)?.components.target.redacted : nil
     }
 
     package var chunkCount: Int64 { Self.chunkCount(bodyLength) }

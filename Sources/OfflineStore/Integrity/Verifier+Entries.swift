@@ -165,7 +165,7 @@ extension Verifier {
     private func examineValues(of row: EntryRow, _ kind: EntryKind, tags: Int64, _ state: DatabaseState) {
         switch kind {
         case .response:
-            if let key = CacheKey(bytes: row.key) {
+            if let key = StoreKey(bytes: row.key) {
                 if state.hash(row.key, .responseKey) != row.keyHash
                     || row.targetHash != state.hash(key.components.target.canonicalBytes, .target)
                 {

@@ -83,7 +83,7 @@ extension CacheManager {
     ///   response stays.
     @concurrent
     public func setResponses(
-        _ responses: [CacheKey: RawResponse],
+        _ responses: [StoreKey: RawResponse],
         expiry: Expiry,
         tags: [String] = []
     ) async throws {
@@ -99,7 +99,7 @@ extension CacheManager {
         } whenStored: { [core] entry in
             // The key is decoded only if there are watchers.
             core.changes.publish(
-                StoreChange(.stored, CacheKey(bytes: entry.draft.key).map { .key($0) } ?? .all, tags: tags)
+                StoreChange(.stored, StoreKey(bytes: entry.draft.key).map { .key($0) } ?? .all, tags: tags)
             )
         }
     }

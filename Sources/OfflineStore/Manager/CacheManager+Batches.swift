@@ -60,9 +60,9 @@ extension CacheManager {
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
-    public func responses(for keys: [CacheKey]) async throws -> [CacheKey: RawResponse] {
+    public func responses(for keys: [StoreKey]) async throws -> [StoreKey: RawResponse] {
         let now = now()
-        var responses: [CacheKey: RawResponse] = [:]
+        var responses: [StoreKey: RawResponse] = [:]
         responses.reserveCapacity(keys.count)
         let found = try store.responses(of: keys)
         for (index, key) in keys.enumerated() {
@@ -85,9 +85,9 @@ extension CacheManager {
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
-    public func storedResponses(for keys: [CacheKey]) async throws -> [CacheKey: StoredRawResponse] {
+    public func storedResponses(for keys: [StoreKey]) async throws -> [StoreKey: StoredRawResponse] {
         let now = now()
-        var responses: [CacheKey: StoredRawResponse] = [:]
+        var responses: [StoreKey: StoredRawResponse] = [:]
         responses.reserveCapacity(keys.count)
         let found = try store.responses(of: keys)
         for (index, key) in keys.enumerated() {

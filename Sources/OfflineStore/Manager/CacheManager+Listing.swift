@@ -106,7 +106,7 @@ extension CacheManager: StoreListing {
             guard record.kind == .response, query.isPinned.map({ $0 == record.isPinned }) ?? true,
                 record.begins(with: prefix), record.begins(with: host)
             else { return false }
-            return query.port.map { CacheKey(bytes: record.key)?.components.target.port == $0 } ?? true
+            return query.port.map { StoreKey(bytes: record.key)?.components.target.port == $0 } ?? true
         }
 
         /// Adds an entry to the page if it meets the conditions.

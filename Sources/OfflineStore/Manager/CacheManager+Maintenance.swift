@@ -156,7 +156,7 @@ extension WriteContext {
         return summary
     }
 
-    func countResponses(of key: CacheKey) throws -> Int {
+    func countResponses(of key: StoreKey) throws -> Int {
         let statement = try connection.prepare(
             "SELECT key, sequence, \(PendingInvalidation.state) FROM entry WHERE key_hash = ?1 AND kind = 0"
         )

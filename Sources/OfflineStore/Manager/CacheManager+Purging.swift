@@ -26,7 +26,7 @@ extension CacheManager {
     /// - Throws: ``StoreError``: `readOnly`, `closed`, `full`, `io`.
     @concurrent
     @discardableResult
-    public func removeResponse(for key: CacheKey) async throws -> Bool {
+    public func removeResponse(for key: StoreKey) async throws -> Bool {
         let now = now()
         let wereThere = try await core.write(isDurable: true) { context in
             let count = try context.countResponses(of: key)

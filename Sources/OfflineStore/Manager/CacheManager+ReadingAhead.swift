@@ -8,7 +8,7 @@ extension CacheManager {
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
-    package func readAhead(_ keys: [CacheKey]) async throws {
+    package func readAhead(_ keys: [StoreKey]) async throws {
         _ = try store.responses(of: keys)
     }
 }

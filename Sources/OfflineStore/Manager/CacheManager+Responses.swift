@@ -23,7 +23,7 @@ extension CacheManager {
     @concurrent
     public func setResponse(
         _ response: RawResponse,
-        for key: CacheKey,
+        for key: StoreKey,
         expiry: Expiry,
         tags: [String] = []
     ) async throws {
@@ -35,7 +35,7 @@ extension CacheManager {
     @concurrent
     package func setResponse(
         _ response: RawResponse,
-        for key: CacheKey,
+        for key: StoreKey,
         expiry: Expiry,
         tags: [String],
         isUpdate: Bool
@@ -58,7 +58,7 @@ extension CacheManager {
     /// Checks a response from the caller and returns its draft.
     func draft(
         of response: RawResponse,
-        for key: CacheKey,
+        for key: StoreKey,
         _ expiry: Expiry,
         _ tags: [String],
         at now: Timestamp,
@@ -131,7 +131,7 @@ extension CacheManager {
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
-    public func response(for key: CacheKey) async throws -> RawResponse? {
+    public func response(for key: StoreKey) async throws -> RawResponse? {
         let now = now()
         let found = try await responses.lookup(key)
         guard let newest = newest(found, at: now), found[newest].isLive(at: now) else { return nil }
@@ -145,7 +145,7 @@ extension CacheManager {
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
-    public func storedResponse(for key: CacheKey) async throws -> StoredRawResponse? {
+    public func storedResponse(for key: StoreKey) async throws -> StoredRawResponse? {
         let now = now()
         let found = try await responses.lookup(key)
         guard let newest = newest(found, at: now), let raw = try await raw(found[newest]) else { return nil }

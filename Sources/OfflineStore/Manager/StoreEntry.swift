@@ -17,7 +17,7 @@ package struct StoreEntry: Sendable, Hashable, Identifiable {
     package enum Key: Sendable {
         /// A response's key. Its query may contain secrets: show ``StoreEntry/redactedURI``
         /// instead.
-        case response(CacheKey)
+        case response(StoreKey)
         /// An object's key.
         case object(String)
     }
@@ -101,7 +101,7 @@ package struct StoreEntry: Sendable, Hashable, Identifiable {
         switch record.kind {
         case .response:
             kind = .response
-            let cacheKey = CacheKey(bytes: record.key)
+            let cacheKey = StoreKey(bytes: record.key)
             let components = cacheKey?.components
             let response = record.response
             receivedAt = response?.head.responseTime ?? record.storedAt

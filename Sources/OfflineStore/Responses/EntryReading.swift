@@ -24,7 +24,7 @@ struct EntryReading {
 
     /// Returns the responses of a key whose heads are intact, and whose bodies, if they are read,
     /// are also intact.
-    func responses(of key: CacheKey, hash: Int64) throws -> [StoredResponse] {
+    func responses(of key: StoreKey, hash: Int64) throws -> [StoredResponse] {
         var responses: [StoredResponse] = []
         // If there are many variants, most are not needed. Once their total length exceeds the
         // limit, no more bodies are read here.
@@ -77,7 +77,7 @@ struct EntryReading {
     private func head(
         _ row: ResponseRow,
         _ statement: SQLStatement,
-        of key: CacheKey,
+        of key: StoreKey,
         keyHash: Int64
     ) -> StoredResponseHead? {
         var head = statement.withBytes(ResponseRow.headColumn) {
@@ -88,7 +88,7 @@ struct EntryReading {
     }
 
     /// Returns the hashes by which invalidations match some responses of one key.
-    func subject(of responses: [StoredResponse], key: CacheKey, hash: Int64) throws -> InvalidationSubject {
+    func subject(of responses: [StoredResponse], key: StoreKey, hash: Int64) throws -> InvalidationSubject {
         let target = state.hash(key.outline.canonicalTarget, .target)
         var subject = InvalidationSubject(keyHash: hash, targetHash: target)
         guard state.usesTags.load(ordering: .acquiring) else { return subject }

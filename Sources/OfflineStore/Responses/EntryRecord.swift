@@ -111,7 +111,7 @@ struct EntryRecord: Sendable {
 
     /// The response; `nil` if its head or key is damaged.
     var response: StoredResponse? {
-        guard kind == .response, let key = CacheKey(bytes: key),
+        guard kind == .response, let key = StoreKey(bytes: key),
             var head = StoredHeadCodec.decode(head, binding: binding)
         else { return nil }
         head.complete(invalidation, under: key)
@@ -137,7 +137,7 @@ extension StoredResponseHead {
     ///
     /// A response in a principal's partition is served only to that principal, even if the program
     /// that stored the response did not record that.
-    mutating func complete(_ invalidation: InvalidationCause?, under key: CacheKey) {
+    mutating func complete(_ invalidation: InvalidationCause?, under key: StoreKey) {
         invalidate(invalidation)
         if sharingBasis == .unrecorded, !key.isCommon { sharingBasis = .noCredentials }
     }

@@ -22,29 +22,29 @@ final class SQLiteResponseStore: ResponseStore {
 
     /// Returns the responses in the memory tier; none if the key filter shows that nothing is
     /// stored, and `nil` if only the disk can tell.
-    func resident(_ key: CacheKey) -> [StoredResponse]? {
+    func resident(_ key: StoreKey) -> [StoredResponse]? {
         guard !core.isReadOnly, let state = try? core.database().state else { return nil }
         if case .found(let responses) = searchMemory(for: key, state) { return responses }
         return nil
     }
 
     @concurrent
-    func lookup(_ key: CacheKey) async throws -> [StoredResponse] {
+    func lookup(_ key: StoreKey) async throws -> [StoredResponse] {
         try lookupInPlace(key)
     }
 
-    var blockingLookup: (@Sendable (CacheKey) throws -> [StoredResponse])? { { try self.lookupInPlace($0) } }
+    var blockingLookup: (@Sendable (StoreKey) throws -> [StoredResponse])? { { try self.lookupInPlace($0) } }
 
-    func shortID(of key: CacheKey) -> String? { core.shortID(of: key) }
+    func shortID(of key: StoreKey) -> String? { core.shortID(of: key) }
 
     /// Writes suspend the caller, because the writer has its own thread.
     var suspendsWhileWriting: Bool { true }
 
-    func lookupInPlace(_ key: CacheKey) throws -> [StoredResponse] {
+    func lookupInPlace(_ key: StoreKey) throws -> [StoredResponse] {
         try core.withDatabase { try lookup(key, in: $0) }
     }
 
-    private func lookup(_ key: CacheKey, in database: StoreDatabase) throws -> [StoredResponse] {
+    private func lookup(_ key: StoreKey, in database: StoreDatabase) throws -> [StoredResponse] {
         switch searchMemory(for: key, database.state) {
         case .found(let responses): return responses
         case .missing(let missing):
@@ -57,14 +57,14 @@ final class SQLiteResponseStore: ResponseStore {
 
     /// Returns the responses of some keys, in the order of the keys. Responses that are not in
     /// memory are read from one snapshot.
-    func responses(of keys: [CacheKey]) throws -> [[StoredResponse]] {
+    func responses(of keys: [StoreKey]) throws -> [[StoredResponse]] {
         try core.withDatabase { try responses(of: keys, in: $0) }
     }
 
-    private func responses(of keys: [CacheKey], in database: StoreDatabase) throws -> [[StoredResponse]] {
+    private func responses(of keys: [StoreKey], in database: StoreDatabase) throws -> [[StoredResponse]] {
         var found: [[StoredResponse]] = []
         found.reserveCapacity(keys.count)
-        var missing: [(index: Int, missing: Missing<CacheKey>)] = []
+        var missing: [(index: Int, missing: Missing<StoreKey>)] = []
         for key in keys {
             switch searchMemory(for: key, database.state) {
             case .found(let responses): found.append(responses)
@@ -103,7 +103,7 @@ final class SQLiteResponseStore: ResponseStore {
         case missing(Missing<Key>)
     }
 
-    private func searchMemory(for key: CacheKey, _ state: DatabaseState) -> MemorySearch<CacheKey, [StoredResponse]> {
+    private func searchMemory(for key: StoreKey, _ state: DatabaseState) -> MemorySearch<StoreKey, [StoredResponse]> {
         let hash = state.hash(key.bytes, .responseKey)
         // Read the number first. A response that is invalidated later may still be returned.
         let sequence = core.lastInvalidation.number
@@ -138,7 +138,7 @@ final class SQLiteResponseStore: ResponseStore {
     ///
     /// - Parameter noteUse: called with each entry that was read.
     private func readResponses(
-        _ missing: Missing<CacheKey>,
+        _ missing: Missing<StoreKey>,
         _ reading: EntryReading,
         noteUse: (Int64) -> Void
     ) throws -> [StoredResponse] {
@@ -269,12 +269,16 @@ final class SQLiteResponseStore: ResponseStore {
     }
 
     @concurrent
-    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (any ResponseWriter)? {
+    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (
+        any StoredResponseWriter
+    )? {
         try begin(draft, fencingNumber: fencingNumber)
     }
 
     /// Begins to store a response from the cache engine; returns `nil` if it cannot be stored now.
-    private func begin(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) throws -> (any ResponseWriter)? {
+    private func begin(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) throws -> (
+        any StoredResponseWriter
+    )? {
         if core.isReadOnly { return nil }
         let database = try core.database()
         // A store that was opened only for reading stores no responses. That is not an error.

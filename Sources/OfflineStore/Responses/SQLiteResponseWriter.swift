@@ -6,7 +6,7 @@ import StoreMemory
 import Synchronization
 
 /// Stores one response while its body arrives.
-final class SQLiteResponseWriter: ResponseWriter {
+final class SQLiteResponseWriter: StoredResponseWriter {
     private enum Phase {
         case writing
         case finished

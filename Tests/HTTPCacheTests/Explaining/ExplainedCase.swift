@@ -89,7 +89,7 @@ struct ExplainedCase: CustomStringConvertible {
         asGet.body = nil
         asGet.storage = .byResponse
         // If a rule bypasses the store, its content makes no difference.
-        let key = try engine.key(for: asGet) ?? CacheKey(target: TargetURI(Self.url))
+        let key = try engine.key(for: asGet) ?? StoreKey(target: TargetURI(Self.url))
         for (index, entry) in stored.enumerated() {
             let draft = ResponseDraft(
                 key: entry.isCommon ? key.inPartition(.common) : key,

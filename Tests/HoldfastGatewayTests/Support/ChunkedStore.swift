@@ -31,11 +31,13 @@ final class ChunkedStore: ResponseStore {
     var invalidationSequence: InvalidationSequence { store.invalidationSequence }
     var changes: StoreChangeFeed { store.changes }
 
-    func resident(_ key: CacheKey) -> [StoredResponse]? { nil }
+    func resident(_ key: StoreKey) -> [StoredResponse]? { nil }
 
-    func lookup(_ key: CacheKey) async throws -> [StoredResponse] { try await store.lookup(key) }
+    func lookup(_ key: StoreKey) async throws -> [StoredResponse] { try await store.lookup(key) }
 
-    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (any ResponseWriter)? {
+    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (
+        any StoredResponseWriter
+    )? {
         try await store.beginWrite(draft, fencingNumber: fencingNumber)
     }
 

@@ -41,18 +41,18 @@ final class DiskStore: ResponseStore {
     var invalidationSequence: InvalidationSequence { store.invalidationSequence }
     var changes: StoreChangeFeed { store.changes }
 
-    func resident(_ key: CacheKey) -> [StoredResponse]? { nil }
+    func resident(_ key: StoreKey) -> [StoredResponse]? { nil }
 
-    var blockingLookup: (@Sendable (CacheKey) throws -> [StoredResponse])? { { try self.lookupInPlace($0) } }
+    var blockingLookup: (@Sendable (StoreKey) throws -> [StoredResponse])? { { try self.lookupInPlace($0) } }
 
-    private func lookupInPlace(_ key: CacheKey) throws -> [StoredResponse] {
+    private func lookupInPlace(_ key: StoreKey) throws -> [StoredResponse] {
         note("lookupInPlace")
         standing.wait()
         if isFailing.load(ordering: .sequentiallyConsistent) { throw Failure() }
         return store.resident(key) ?? []
     }
 
-    func lookup(_ key: CacheKey) async throws -> [StoredResponse] {
+    func lookup(_ key: StoreKey) async throws -> [StoredResponse] {
         note("lookup")
         if isFailing.load(ordering: .sequentiallyConsistent) { throw Failure() }
         return store.resident(key) ?? []
@@ -63,7 +63,9 @@ final class DiskStore: ResponseStore {
         return try await store.openBody(of: response, range: range)
     }
 
-    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (any ResponseWriter)? {
+    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (
+        any StoredResponseWriter
+    )? {
         try await store.beginWrite(draft, fencingNumber: fencingNumber)
     }
 

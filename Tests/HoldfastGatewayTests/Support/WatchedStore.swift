@@ -25,11 +25,11 @@ final class WatchedStore: ResponseStore {
     var invalidationSequence: InvalidationSequence { store.invalidationSequence }
     var changes: StoreChangeFeed { store.changes }
 
-    func resident(_ key: CacheKey) -> [StoredResponse]? {
+    func resident(_ key: StoreKey) -> [StoredResponse]? {
         nil
     }
 
-    func lookup(_ key: CacheKey) async throws -> [StoredResponse] {
+    func lookup(_ key: StoreKey) async throws -> [StoredResponse] {
         note("lookup")
         return try await store.lookup(key)
     }
@@ -46,7 +46,9 @@ final class WatchedStore: ResponseStore {
         }
     }
 
-    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (any ResponseWriter)? {
+    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (
+        any StoredResponseWriter
+    )? {
         note("beginWrite")
         guard let writer = try await store.beginWrite(draft, fencingNumber: fencingNumber) else { return nil }
         return Writer(store: self, writer: writer)
@@ -68,9 +70,9 @@ final class WatchedStore: ResponseStore {
         try await store.invalidate(scope, effect, at: now)
     }
 
-    private struct Writer: ResponseWriter {
+    private struct Writer: StoredResponseWriter {
         let store: WatchedStore
-        let writer: any ResponseWriter
+        let writer: any StoredResponseWriter
 
         func append(_ chunk: ByteBuffer) async throws {
             store.note("append")

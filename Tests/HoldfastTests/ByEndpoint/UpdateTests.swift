@@ -92,11 +92,11 @@ import Testing
     func changedValueIsReadOfflineAndAfterARestart(directives: String) async throws {
         try await ClientFixture.run { fixture in
             let endpoint = fixture.feed
-            _ = try await fixture.client.fetch(endpoint, as: JSONValue.self)
-            try await fixture.client.update(endpoint, as: JSONValue.self) { $0 = ["seen": true] }
+            _ = try await fixture.client.fetch(endpoint, as: AnyJSON.self)
+            try await fixture.client.update(endpoint, as: AnyJSON.self) { $0 = ["seen": true] }
             try await fixture.client.close()
             let again = try await ClientFixture.open(fixture.folder, fixture.clock, .init(mode: .offline))
-            let stored = try await again.fetch(endpoint, as: JSONValue.self)
+            let stored = try await again.fetch(endpoint, as: AnyJSON.self)
             #expect(stored.value == ["seen": true] && stored.isStale)
             try await again.close()
         }
@@ -499,14 +499,14 @@ import Testing
     @Test func readOnlyStoreIsAnError() async throws {
         try await ClientFixture.run { fixture in
             let endpoint = fixture.feed
-            _ = try await fixture.client.fetch(endpoint, as: JSONValue.self)
+            _ = try await fixture.client.fetch(endpoint, as: AnyJSON.self)
             let folder = fixture.folder
             let store = try await CacheManager.openReadOnly(at: folder, clock: fixture.clock)
             let reader = CachingClient(store: store, transport: ScriptedTransport(), clock: fixture.clock)
             await #expect(throws: StoreError.self) {
-                try await reader.update(endpoint, as: JSONValue.self) { $0 = ["a": 1] }
+                try await reader.update(endpoint, as: AnyJSON.self) { $0 = ["a": 1] }
             }
-            #expect(try await reader.stored(endpoint, as: JSONValue.self)?.value != ["a": 1])
+            #expect(try await reader.stored(endpoint, as: AnyJSON.self)?.value != ["a": 1])
             try await reader.close()
             try await store.close()
         }

@@ -152,7 +152,7 @@ import Testing
     // A request is cancelled when its owner is released.
     @Test func requestEndsWithItsOwner() async throws {
         final class Screen {
-            private let subscription: Subscription
+            private let subscription: StreamSubscription
             init(_ request: OnCache<Feed>, _ events: Events) {
                 subscription = request.request { _ in events.append("called") }
             }

@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test func failedRequestIsSentAgain() async throws {
-        try await ScriptedClient.run(.init(retry: RetryPolicy(limit: 2, delay: .zero))) { fixture in
+        try await ScriptedClient.run(.init(retry: RetryPlan(limit: 2, delay: .zero))) { fixture in
             fixture.script("/x", .status(.serviceUnavailable), .failure(.connectionClosed), .fresh("1"))
             let value = try await fixture.client.fetch(fixture.get("/x")).value
             #expect(value == "1" && fixture.transport.requests.count == 3)

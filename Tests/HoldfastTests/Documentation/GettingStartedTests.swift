@@ -58,7 +58,7 @@ extension ServerEnvironment {
     private func open() async throws {
         let client = try await CachingClient.open(
             store: "feed.store",
-            configuration: .init(environment: .production, retry: RetryPolicy())
+            configuration: .init(environment: .production, retry: RetryPlan())
         )
         try await client.close()
     }

@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func logOutErasesResponsesAndObjects() async throws {
-        let authenticator = try Authenticator(
+        let authenticator = try TokenAuthenticator(
             ScriptedTokens(),
             token: AccessToken("a-token"),
             principal: "user-4711"

@@ -65,7 +65,7 @@ import Testing
             transport: transport,
             configuration: .init(environment: .production)
         )
-        let authenticator = try Authenticator(
+        let authenticator = try TokenAuthenticator(
             RenewedTokens(client: anonymous, keychain: keychain),
             token: keychain.accessToken,
             principal: keychain.userID,
@@ -86,10 +86,10 @@ import Testing
     private func run(
         _ keychain: Keychain,
         _ events: Events = Events(),
-        _ body: (TestClient, CachingClient, Authenticator) async throws -> Void
+        _ body: (TestClient, CachingClient, TokenAuthenticator) async throws -> Void
     ) async throws {
         try await withTestClient(.init(environment: .production)) { test in
-            let authenticator = try Authenticator(
+            let authenticator = try TokenAuthenticator(
                 RenewedTokens(client: test.client, keychain: keychain),
                 token: keychain.accessToken,
                 principal: keychain.userID,

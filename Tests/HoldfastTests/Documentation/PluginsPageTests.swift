@@ -59,7 +59,7 @@ import Testing
             FieldsPlugin([.userAgent: "harbour/3.1", .acceptLanguage: "de, en;q=0.5"]),
             NetworkLogger(logger, .init(form: .curl)),
         ]
-        let authenticator = try Authenticator(principal: "user-4711") { old in
+        let authenticator = try TokenAuthenticator(principal: "user-4711") { old in
             AccessToken(try await renew(old?.value))
         }
         configuration.plugins.append(authenticator)

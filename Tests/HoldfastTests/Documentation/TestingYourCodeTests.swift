@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test func testEndsThePauseOfARetry() async throws {
-        let configuration = CachingClient.Configuration(environment: .production, retry: RetryPolicy())
+        let configuration = CachingClient.Configuration(environment: .production, retry: RetryPlan())
         try await withTestClient(configuration) { test in
             test.transport.script(
                 "https://api.example.com/moments?userID=harbour",

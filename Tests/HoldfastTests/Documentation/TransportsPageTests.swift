@@ -10,8 +10,8 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct TransportsPageTests {
     @Test func retriesOfThePageAreSent() async throws {
         var configuration = CachingClient.Configuration(environment: .production)
-        configuration.retry = RetryPolicy(limit: 2, delay: .milliseconds(200))
-        #expect(configuration.retry == RetryPolicy())
+        configuration.retry = RetryPlan(limit: 2, delay: .milliseconds(200))
+        #expect(configuration.retry == RetryPlan())
     }
 
     @Test func timeoutsOfThePageAreTheDefaults() {

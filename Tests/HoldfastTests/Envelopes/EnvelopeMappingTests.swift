@@ -80,13 +80,13 @@ import Testing
     // One value is fetched at a path of names and array indexes that starts at the model.
     @Test func valuePathStartsAtTheModel() async throws {
         try await ClientFixture.run(.init(envelope: Envelope())) { fixture in
-            let content = try await fixture.client.fetch(get("array", fixture, as: Content.self)).value
+            let content = try await fixture.client.fetch(get("array", fixture, as: RawContent.self)).value
             let name = try content.value(at: "[1].userDetails.name", as: String.self)
             let array = try await fixture.client.fetch(get("array", fixture, as: [Moment].self)).value
             #expect(name == array[1].userDetails.name)
             var request = get("array", fixture, as: String.self)
             request.valuePath = "[2].id"
-            #expect(try await fixture.client.fetch(request, as: JSONValue.self).value.text == array[2].id)
+            #expect(try await fixture.client.fetch(request, as: AnyJSON.self).value.text == array[2].id)
             let missing = await failure { _ = try content.value(at: "[99].id", as: String.self) }
             #expect(missing?.code == .decodingFailed)
         }

@@ -179,7 +179,7 @@ import Testing
             path: ValuePath(),
             emptyContent: .isMissing
         )
-        #expect(decoding.takesBytes(Data.self) && decoding.takesBytes(Content.self))
+        #expect(decoding.takesBytes(Data.self) && decoding.takesBytes(RawContent.self))
         #expect(!decoding.takesBytes(String.self) && !decoding.takesBytes(Moment.self))
     }
 
@@ -206,14 +206,14 @@ import Testing
     }
 
     @Test func pathWithoutAModelTypeStartsAtTheEnvelopesModel() throws {
-        let content = Content(
+        let content = RawContent(
             Data(#"{"code":0,"data":{"moments":[{"id":9007199254740993}]}}"#.utf8),
             envelope: Envelope()
         )
         #expect(try content.value(at: "moments[0].id", as: Int64.self) == 9_007_199_254_740_993)
-        let below: Content = try decode(#"{"code":0,"data":{"moments":[{"id":5}]}}"#, at: "moments")
+        let below: RawContent = try decode(#"{"code":0,"data":{"moments":[{"id":5}]}}"#, at: "moments")
         #expect(try below.value(at: "[0].id", as: Int.self) == 5)
-        let failed: Content = try decode(#"{"code":9,"data":{"id":1}}"#)
+        let failed: RawContent = try decode(#"{"code":9,"data":{"id":1}}"#)
         #expect(#expect(throws: HoldfastError.self) { try failed.value(at: "id", as: Int.self) }?.envelope?.code == 9)
         #expect(!(try failed.value(as: EnvelopeResult.self).isSuccess))
     }

@@ -9,8 +9,8 @@ import Testing
     struct Detail: Codable, Equatable { var id: Int }
     struct Strict: Decodable, Equatable, EnvelopeRule {
         var id: Int
-        static func isSuccess(_ code: JSONValue) -> Bool { code.means(200) }
-        static var missingCode: JSONValue { 500 }
+        static func isSuccess(_ code: AnyJSON) -> Bool { code.means(200) }
+        static var missingCode: AnyJSON { 500 }
         static var missingMessage: String { "No reason." }
     }
     struct Reply<Model: Decodable>: EnvelopedContent {
@@ -62,7 +62,7 @@ import Testing
 
     struct Lenient: Decodable, Equatable, EnvelopeRule {
         var id: Int
-        static func isSuccess(_ code: JSONValue) -> Bool { code.means(200) }
+        static func isSuccess(_ code: AnyJSON) -> Bool { code.means(200) }
     }
 
     /// Default message and code for all models of an API.

@@ -70,8 +70,10 @@ import Testing
     @Test func parametersAreInOneOrder() async throws {
         try await ScriptedClient.run { fixture in
             let names = (0..<40).map { "name\($0)" }
-            func request(_ names: [String], _ task: (Parameters) -> HTTPTask, _ method: HTTPRequest.Method) -> Request {
-                let parameters = Parameters(
+            func request(_ names: [String], _ task: (RequestParameters) -> HTTPTask, _ method: HTTPRequest.Method)
+                -> Request
+            {
+                let parameters = RequestParameters(
                     Dictionary(uniqueKeysWithValues: names.map { ($0, ["b": 1, "a": [2, ["d": 3, "c": 4]]]) })
                 )
                 return Request(
@@ -82,7 +84,7 @@ import Testing
                     storage: .expiring(.never)
                 )
             }
-            let tasks: [((Parameters) -> HTTPTask, HTTPRequest.Method)] = [
+            let tasks: [((RequestParameters) -> HTTPTask, HTTPRequest.Method)] = [
                 ({ .query($0) }, .get), ({ .json($0) }, .post), ({ .urlEncoded($0) }, .post),
                 ({ .encodable($0) }, .post),
             ]
@@ -107,7 +109,7 @@ import Testing
 
     // Delimiter injection (undici 5012): values that look like the separators between values.
     @Test func valuesThatLookLikeDelimitersStayValues() async throws {
-        func query(_ parameters: Parameters) -> Request {
+        func query(_ parameters: RequestParameters) -> Request {
             Request(baseURL: ScriptedClient.url, path: "/x", task: .query(parameters))
         }
         try await expectApart([

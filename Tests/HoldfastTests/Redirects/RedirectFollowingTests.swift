@@ -117,7 +117,7 @@ import Testing
     /// A hop is retried, and the others are not sent again.
     @Test(arguments: [1, 2]) func limitCountsTheRetriesOfAllHops(limit: Int) async throws {
         var configuration = CachingClient.Configuration()
-        configuration.retry = RetryPolicy(limit: limit, delay: .zero)
+        configuration.retry = RetryPlan(limit: limit, delay: .zero)
         try await ScriptedFixture.run(configuration) { fixture async throws in
             fixture.script("/from", .status(.serviceUnavailable), .redirect(to: "/to"))
             fixture.script("/to", .status(.serviceUnavailable), .ok("value"))
@@ -160,7 +160,7 @@ import Testing
     @Test(arguments: ["https://a.example", "https://b.example"])
     func tokenGoesToNoOtherOrigin(host: String) async throws {
         // Without named origins, a token goes to each endpoint's own origin.
-        let authenticator = try Authenticator(ScriptedTokens(), token: AccessToken("one"), principal: "ada")
+        let authenticator = try TokenAuthenticator(ScriptedTokens(), token: AccessToken("one"), principal: "ada")
         try await ScriptedFixture.run(.init(plugins: [authenticator])) { fixture async throws in
             fixture.always("/from", .redirect(307, to: host + "/to", maxAge: 60))
             fixture.always(host + "/to", .fresh("hers"))
@@ -178,7 +178,7 @@ import Testing
 
     @Test func expiredTokenIsReplacedAfterARedirect() async throws {
         let tokens = ScriptedTokens("two")
-        let authenticator = try Authenticator(tokens, token: AccessToken("one"), principal: "ada")
+        let authenticator = try TokenAuthenticator(tokens, token: AccessToken("one"), principal: "ada")
         try await ScriptedFixture.run(.init(plugins: [authenticator])) { fixture async throws in
             fixture.always("/from", .redirect(to: "/to"))
             fixture.script("/to", .status(.unauthorized), .ok("value"))

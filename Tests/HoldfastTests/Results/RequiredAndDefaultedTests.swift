@@ -77,14 +77,14 @@ import Testing
     func invalidIdentifierIsAnErrorAndNeverRounded(json: String) {
         struct One: Decodable { @ExactInteger var id: Int64 }
         let error = #expect(throws: HoldfastError.self) {
-            try Content(Data(#"{"id":\#(json)}"#.utf8)).value(as: One.self)
+            try RawContent(Data(#"{"id":\#(json)}"#.utf8)).value(as: One.self)
         }
         #expect(error?.codingPath == "id")
     }
 
     @Test func missingIdentifierIsNamed() {
         struct One: Decodable { @ExactInteger var id: UInt64 }
-        let error = #expect(throws: HoldfastError.self) { try Content(Data("{}".utf8)).value(as: One.self) }
+        let error = #expect(throws: HoldfastError.self) { try RawContent(Data("{}".utf8)).value(as: One.self) }
         #expect(error?.codingPath == "id" && error?.message.hasSuffix("'id' is missing.") == true)
     }
 

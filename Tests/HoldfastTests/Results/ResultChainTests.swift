@@ -52,7 +52,7 @@ import Testing
             fromBytes?.code == .dataFormat && fromBytes?.body == Array(data) && fromBytes?.rejected as? Data == data
         )
         let fromObject = Loaded.success(data).step(.dictionary).step { $0["name"]?.text }.failure
-        #expect(fromObject?.code == .dataFormat && fromObject?.rejected as? [String: JSONValue] == ["id": 1])
+        #expect(fromObject?.code == .dataFormat && fromObject?.rejected as? [String: AnyJSON] == ["id": 1])
         #expect(loaded("[]").step(.dictionary).failure?.code == .dataFormat)
         #expect(loaded("[{}, 1]").step(.dictionaries).failure?.code == .dataFormat)
         #expect(loaded("{}").step(.dictionaries).failure?.code == .dataFormat)
@@ -62,7 +62,7 @@ import Testing
         let error = loaded(#"[{"id":1,"name":"a"},{"id":2}]"#).step(.models(User.self)).failure
         #expect(error?.code == .decodingFailed && error?.codingPath == "[1].name" && error?.body?.isEmpty == false)
         let object = loaded(#"{"id":2}"#).step(.dictionary).step(.model(User.self)).failure
-        #expect(object?.code == .decodingFailed && object?.rejected as? [String: JSONValue] == ["id": 2])
+        #expect(object?.code == .decodingFailed && object?.rejected as? [String: AnyJSON] == ["id": 2])
     }
 
     @Test func errorOfAStepIsKeptAndSkipsLaterSteps() {
@@ -79,7 +79,7 @@ import Testing
     }
 }
 
-extension ResultStep where Input == [String: JSONValue], Output == [JSONValue] {
+extension ResultStep where Input == [String: AnyJSON], Output == [AnyJSON] {
     fileprivate static var users: Self { ResultStep { $0["users"]?.elements } }
 }
 

@@ -80,7 +80,7 @@ extension Endpoint where Self == HarbourAPI.Thing {
             Issue.record("It is a success.")
             return
         }
-        #expect(error.code == .dataFormat && error.rejected as? [String: JSONValue] == ["other": 1])
+        #expect(error.code == .dataFormat && error.rejected as? [String: AnyJSON] == ["other": 1])
         let call = try await result("[]").map(\.value).step(.dictionary)
         #expect(throws: HoldfastError.self) { _ = try call.get() }
     }

@@ -47,7 +47,7 @@ import Testing
     /// A parameter encoder of the application's own.
     private struct LineEncoder: ParameterEncoder {
         var contentType: String { "text/plain" }
-        func encode(_ parameters: Parameters) throws -> Data { Data("\(parameters.values.count) line".utf8) }
+        func encode(_ parameters: RequestParameters) throws -> Data { Data("\(parameters.values.count) line".utf8) }
     }
 
     private func configuration(_ url: String, _ name: String = "qa") -> CachingClient.Configuration {
@@ -119,7 +119,7 @@ import Testing
     /// A router that is generic over the endpoint, with `request` and `cancel`.
     private final class Router<Route: Endpoint> {
         private let client: CachingClient
-        private var subscription: Subscription?
+        private var subscription: StreamSubscription?
         init(_ client: CachingClient) { self.client = client }
         func request(
             _ route: Route,

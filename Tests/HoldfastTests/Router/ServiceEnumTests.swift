@@ -7,9 +7,9 @@ import Testing
 /// One enum of services, uploads, downloads, and root models.
 @Suite(.timeLimit(.minutes(20))) struct ServiceEnumTests {
     private enum Services: Endpoint {
-        case request(String, String, Parameters = [:], HTTPRequest.Method = .get)
-        case upload(String, String, Parameters = [:], Multipart, HTTPRequest.Method = .put)
-        case download(String, String, Parameters = [:], to: String)
+        case request(String, String, RequestParameters = [:], HTTPRequest.Method = .get)
+        case upload(String, String, RequestParameters = [:], Multipart, HTTPRequest.Method = .put)
+        case download(String, String, RequestParameters = [:], to: String)
 
         var baseURL: String {
             switch self {
@@ -77,7 +77,7 @@ import Testing
     // A download is a GET to a destination; its parameters are optional.
     @Test func downloadIsAGetWithOptionalParameters() async throws {
         try await ScriptedClient.run { fixture in
-            for (parameters, path) in [(Parameters(), "/f"), (["v": 2], "/f?v=2")] {
+            for (parameters, path) in [(RequestParameters(), "/f"), (["v": 2], "/f?v=2")] {
                 let download = Services.download(ScriptedClient.url, "/f", parameters, to: "/nowhere/f")
                 let request = try fixture.client.request(for: download)
                 #expect(request.head.method == .get && request.head.path == path && request.body == nil)
@@ -121,7 +121,7 @@ import Testing
 
     private struct Ruled: Decodable, Sendable, EnvelopeRule {
         var id: String
-        static func isSuccess(_ code: JSONValue) -> Bool { code.means(1001) }
+        static func isSuccess(_ code: AnyJSON) -> Bool { code.means(1001) }
         static var missingMessage: String { "nothing said" }
     }
 

@@ -141,7 +141,7 @@ import Testing
     @Test func callEndsWhileATokenIsRenewed() async throws {
         let gate = Gate()
         let source = ScriptedTokens("t2", gate: gate)
-        let authenticator = try Authenticator(source, token: AccessToken("t1"), principal: "ada")
+        let authenticator = try TokenAuthenticator(source, token: AccessToken("t1"), principal: "ada")
         try await ScriptedFixture.run(.init(plugins: [authenticator])) { fixture async throws in
             fixture.script("/x", .status(.unauthorized), .ok("value"))
             let call = Task { await Self.ending { _ = try await fixture.client.fetch(fixture.get("/x")) } }

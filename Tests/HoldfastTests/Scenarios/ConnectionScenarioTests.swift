@@ -41,7 +41,7 @@ import Testing
 
     @Test func lostConnectionSendsNoContentTwice() async throws {
         try await withFile(1_000) { file async throws in
-            try await ClientFixture.run(.init(retry: RetryPolicy(limit: 2, delay: .zero))) { fixture async throws in
+            try await ClientFixture.run(.init(retry: RetryPlan(limit: 2, delay: .zero))) { fixture async throws in
                 let tasks: [HTTPTask] = [.json(["amount": 1]), .file(file)]
                 for (number, task) in tasks.enumerated() {
                     fixture.origin.force(.hangUp, path: "/echo/\(number)")
@@ -93,7 +93,7 @@ import Testing
     /// The content of a redirect's target breaks off twice: first it is fetched again, then the
     /// stored value is shown.
     @Test func brokenTargetIsFetchedAgainThenReadFromTheStore() async throws {
-        try await ClientFixture.run(.init(retry: RetryPolicy(limit: 1, delay: .zero))) { fixture async throws in
+        try await ClientFixture.run(.init(retry: RetryPlan(limit: 1, delay: .zero))) { fixture async throws in
             let endpoint = fixture.get("/redirect?to=/counter&max-age=60")
             fixture.origin.force(.truncate(after: 3), path: "/counter")
             let first = try await fixture.client.fetch(endpoint, .networkFirst)

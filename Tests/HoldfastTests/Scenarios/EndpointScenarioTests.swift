@@ -46,7 +46,7 @@ extension AccountEndpoint {
         var task: HTTPTask { if case .search(let words) = self { .query(["q": .init(words)]) } else { .plain } }
         var principal: String? { if case .order(let user) = self { user } else { nil } }
         var timeout: Duration { if case .search = self { .seconds(2) } else { .seconds(20) } }
-        var retry: RetryPolicy { if case .catalog = self { RetryPolicy(limit: 1, delay: .zero) } else { .never } }
+        var retry: RetryPlan { if case .catalog = self { RetryPlan(limit: 1, delay: .zero) } else { .never } }
         var maximumBodyBytes: Int { 16 }
         var rule: RuleSettings { RuleSettings { $0.freshness.lifetime = .minutes(5) } }
         var sampleResponse: SampleResponse { SampleResponse(content: Data(path.utf8)) }
@@ -58,12 +58,12 @@ extension AccountEndpoint {
             typealias Response = Value
             struct Tuning: Sendable {
                 var timeout: Duration = .seconds(5)
-                var retry: RetryPolicy?
+                var retry: RetryPlan?
             }
             let path: String
             var tuning = Tuning()
             var timeout: Duration { tuning.timeout }
-            var retry: RetryPolicy? { tuning.retry }
+            var retry: RetryPlan? { tuning.retry }
         }
     }
 
@@ -135,7 +135,7 @@ extension AccountEndpoint {
         let sleeper = ManualDurationClock()
         try await ScriptedFixture.run(sleeper: sleeper, .init(environment: Self.environment)) { fixture async throws in
             fixture.script("/numbers", .status(.serviceUnavailable), .fresh("[1, 2]"))
-            let retried = API.Item<[Int]>(path: "/numbers", tuning: .init(retry: RetryPolicy(limit: 1, delay: .zero)))
+            let retried = API.Item<[Int]>(path: "/numbers", tuning: .init(retry: RetryPlan(limit: 1, delay: .zero)))
             #expect(try await fixture.client.fetch(retried).value == [1, 2])
             // Another type of the same response is the same entry.
             #expect(try await fixture.client.fetch(API.Item<[Double]>(path: "/numbers")).value == [1, 2])
@@ -153,7 +153,7 @@ extension AccountEndpoint {
     @Test func closestSettingWins() async throws {
         var configuration = CachingClient.Configuration(environment: Self.environment)
         configuration.maximumBodyBytes = 4
-        configuration.retry = RetryPolicy(limit: 3, delay: .zero)
+        configuration.retry = RetryPlan(limit: 3, delay: .zero)
         configuration.offlineReads = .despiteDirectives
         try await ScriptedFixture.run(configuration) { fixture async throws in
             // The endpoint has no policy, and its own limit of 16 bytes.

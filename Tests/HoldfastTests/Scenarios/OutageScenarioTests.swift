@@ -86,7 +86,7 @@ import Testing
         let clock = ManualClock()
         let unreachable = TransportError(code: .connect, message: "refused")
         let source = ScriptedTokens([.failure(unreachable), .success(AccessToken("t2"))])
-        let authenticator = try Authenticator(
+        let authenticator = try TokenAuthenticator(
             source,
             token: AccessToken("t1", expiresAt: clock.now().adding(milliseconds: 60_000)),
             principal: "ada",

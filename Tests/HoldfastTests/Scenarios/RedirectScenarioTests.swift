@@ -28,7 +28,7 @@ import Testing
 
     /// A token, cookies, a default field and an endpoint's own secret, on a way out and back.
     @Test(arguments: [301, 302, 303, 307, 308]) func credentialsStayAtTheirOrigin(status: Int) async throws {
-        let authenticator = try Authenticator(
+        let authenticator = try TokenAuthenticator(
             ScriptedTokens(),
             token: AccessToken("t1"),
             principal: "ada",
@@ -116,7 +116,7 @@ import Testing
     /// Ten hops are followed, also when each is fetched once more after a failure.
     @Test func tenHopsMayEachFailOnce() async throws {
         var configuration = CachingClient.Configuration()
-        configuration.retry = RetryPolicy(limit: 11, delay: .zero)
+        configuration.retry = RetryPlan(limit: 11, delay: .zero)
         try await ScriptedFixture.run(configuration) { fixture async throws in
             for hop in 0..<10 {
                 fixture.script("/\(hop)", .status(.serviceUnavailable), .redirect(to: "/\(hop + 1)", maxAge: 60))

@@ -16,9 +16,9 @@ import Testing
     }
 
     private func authenticator(_ source: ScriptedTokens = ScriptedTokens(), token: AccessToken? = AccessToken("ada 1"))
-        throws -> Authenticator
+        throws -> TokenAuthenticator
     {
-        try Authenticator(source, token: token, principal: "ada")
+        try TokenAuthenticator(source, token: token, principal: "ada")
     }
 
     private func owners(_ store: CacheManager) async throws -> [String] {

@@ -15,16 +15,18 @@ import Testing
         let headers: HTTPFields
         let task: HTTPTask
 
-        static func get(_ path: String, at url: String, headers: HTTPFields = [:], parameters: Parameters = [:]) -> Self
+        static func get(_ path: String, at url: String, headers: HTTPFields = [:], parameters: RequestParameters = [:])
+            -> Self
         {
             request(.get, path, url, headers, .query(parameters))
         }
-        static func post(_ path: String, at url: String, headers: HTTPFields = [:], parameters: Parameters = [:])
+        static func post(_ path: String, at url: String, headers: HTTPFields = [:], parameters: RequestParameters = [:])
             -> Self
         {
             request(.post, path, url, headers, .json(parameters))
         }
-        static func put(_ path: String, at url: String, headers: HTTPFields = [:], parameters: Parameters = [:]) -> Self
+        static func put(_ path: String, at url: String, headers: HTTPFields = [:], parameters: RequestParameters = [:])
+            -> Self
         {
             request(.put, path, url, headers, .json(parameters))
         }

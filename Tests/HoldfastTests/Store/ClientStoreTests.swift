@@ -13,7 +13,7 @@ import Testing
     @Test func objectsAndResponsesAreStoredApart() async throws {
         try await ScriptedClient.run { fixture in
             let store = fixture.client.store
-            let responseKey = CacheKey(target: try TargetURI(Self.key))
+            let responseKey = StoreKey(target: try TargetURI(Self.key))
             try await store.setObject(["a": 1], forKey: Self.key)
             #expect(try await store.object([String: Int].self, forKey: Self.key) == ["a": 1])
             #expect(try await store.response(for: responseKey) == nil)
@@ -41,8 +41,8 @@ import Testing
                     storage: .expiring(.after(.seconds(60)))
                 )
             }
-            let parameters: Parameters = ["a": 1, "b": .object(["x": 1, "y": [2, 3]]), "c": "d", "e": true]
-            let again: Parameters = ["e": true, "c": "d", "b": .object(["y": [2, 3], "x": 1]), "a": 1]
+            let parameters: RequestParameters = ["a": 1, "b": .object(["x": 1, "y": [2, 3]]), "c": "d", "e": true]
+            let again: RequestParameters = ["e": true, "c": "d", "b": .object(["y": [2, 3], "x": 1]), "a": 1]
             let requests = [
                 request(.post, .json(parameters)), request(.post, .json(["a": 1])), request(.post, .plain),
                 request(.post, .urlEncoded(["a": 1])), request(.post, .data(Data("a".utf8), contentType: "text/plain")),

@@ -7,9 +7,9 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct EmissionReadingTests {
     struct Detail: Decodable, Sendable, Equatable { var id: Int }
 
-    private func emission(_ json: String, envelope: Envelope? = nil) -> Emission<Content> {
+    private func emission(_ json: String, envelope: Envelope? = nil) -> Emission<RawContent> {
         Emission(
-            value: Content(Data(json.utf8), envelope: envelope),
+            value: RawContent(Data(json.utf8), envelope: envelope),
             source: .store,
             age: .seconds(5),
             isStale: true,
@@ -40,7 +40,7 @@ import Testing
         let data = content.map { $0.data }
         #expect(try data.step(.model(Detail.self)).step { $0.id }.value == 7)
         let error = #expect(throws: HoldfastError.self) { try data.step(.dictionary).step { $0["name"]?.text } }
-        #expect(error?.code == .dataFormat && error?.rejected as? [String: JSONValue] == ["id": 7])
+        #expect(error?.code == .dataFormat && error?.rejected as? [String: AnyJSON] == ["id": 7])
         #expect(error?.status == .accepted)
     }
 }

@@ -46,7 +46,7 @@ import Testing
         _ events: Events,
         _ lookups: Lookups,
         _ change: (inout CallOptions) -> Void = { _ in }
-    ) -> Subscription {
+    ) -> StreamSubscription {
         let call = fixture.client.call(Self.x).with { options in
             options.followsStore = true
             options.plugins = [lookups]

@@ -52,7 +52,7 @@ import Testing
             start(call, form, Witness(census)).store(in: subscriptions)
         }
 
-        private func start(_ call: Call<String>, _ form: Form, _ witness: Witness) -> Subscription {
+        private func start(_ call: Call<String>, _ form: Form, _ witness: Witness) -> StreamSubscription {
             switch form {
             case .callbacks:
                 call.request().subscribe(owner: self) { screen, _ in

@@ -188,7 +188,7 @@ import Testing
         try await ClientFixture.run { fixture in
             let gate = OriginGate()
             fixture.origin.force(.hold(gate))
-            var subscription: Subscription? = fixture.client.startWith(fixture.feed).subscribe(onNext: { _ in })
+            var subscription: StreamSubscription? = fixture.client.startWith(fixture.feed).subscribe(onNext: { _ in })
             while fixture.origin.requestCount == 0 { await Task.yield() }
             #expect(subscription != nil)
             subscription = nil

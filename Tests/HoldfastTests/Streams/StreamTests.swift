@@ -81,7 +81,7 @@ import Testing
 
     @Test func releasingTheSubscriptionEndsTheRequestWithoutACallback() async throws {
         final class Screen {
-            let subscription: Subscription
+            let subscription: StreamSubscription
             init(_ stream: EmissionStream<String>, _ events: Events) {
                 subscription = stream.subscribe(
                     onNext: { _ in events.append("next") },

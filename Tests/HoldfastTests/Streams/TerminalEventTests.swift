@@ -48,7 +48,7 @@ import Testing
             fixture.script("/x", .fresh("1"), .fresh("2"))
             _ = try await fixture.client.fetch(fixture.get("/x"))
             let (events, gate) = (Events(), HoldfastTesting.Gate())
-            let holder = Kept<Subscription>()
+            let holder = Kept<StreamSubscription>()
             let subscription = fixture.client.startWith(fixture.get("/x")).subscribe(
                 on: CallbackExecutor { work in
                     Task {

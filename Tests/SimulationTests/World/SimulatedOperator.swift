@@ -69,7 +69,7 @@ final class SimulatedOperator: @unchecked Sendable {
         case 1, 2: scope = .tag("group https://\(resource.host):443 \(generator.pick(["news", "prices"]))")
         case 3, 4, 5:
             guard let target else { return }
-            scope = .key(CacheKey(target: target))
+            scope = .key(StoreKey(target: target))
         case 6:
             guard let target else { return }
             scope = .prefix(TargetPrefix(target))

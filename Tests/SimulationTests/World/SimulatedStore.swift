@@ -31,11 +31,11 @@ final class SimulatedStore: ResponseStore, @unchecked Sendable {
     var invalidationSequence: InvalidationSequence { base.invalidationSequence }
     var changes: StoreChangeFeed { base.changes }
 
-    func resident(_ key: CacheKey) -> [StoredResponse]? {
+    func resident(_ key: StoreKey) -> [StoredResponse]? {
         generator.chance(0.5) ? base.resident(key) : nil
     }
 
-    func lookup(_ key: CacheKey) async throws -> [StoredResponse] {
+    func lookup(_ key: StoreKey) async throws -> [StoredResponse] {
         try await pause()
         let found = try await base.lookup(key)
         for _ in 0..<generator.int(0...1) { await SerialThread.yield() }
@@ -47,7 +47,9 @@ final class SimulatedStore: ResponseStore, @unchecked Sendable {
         return try await base.openBody(of: response, range: range)
     }
 
-    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (any ResponseWriter)? {
+    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (
+        any StoredResponseWriter
+    )? {
         try await pause()
         if generator.chance(0.02) { return nil }
         guard let writer = try await base.beginWrite(draft, fencingNumber: fencingNumber) else { return nil }
@@ -99,12 +101,12 @@ final class SimulatedStore: ResponseStore, @unchecked Sendable {
         )
     }
 
-    private final class Writer: ResponseWriter {
+    private final class Writer: StoredResponseWriter {
         private let store: SimulatedStore
         private let draft: ResponseDraft
-        private let base: any ResponseWriter
+        private let base: any StoredResponseWriter
 
-        init(store: SimulatedStore, draft: ResponseDraft, base: any ResponseWriter) {
+        init(store: SimulatedStore, draft: ResponseDraft, base: any StoredResponseWriter) {
             self.store = store
             self.draft = draft
             self.base = base

@@ -130,7 +130,7 @@ extension InvalidationLogContract {
             try await tested.join()
             for (number, scope) in try tested.scopes().enumerated() {
                 // The partition that the scope covers: the principal's, or the common partition.
-                var partition = CacheKey.Partition.common
+                var partition = StoreKey.Partition.common
                 if case .principal(let name) = scope { partition = .principal(name) }
                 let key = try tested.stores.key("/a/\(number)", partition)
                 try await tested.put(key, tags: ["t"])
@@ -333,7 +333,7 @@ extension InvalidationLogUnderTest {
 
 extension InvalidationScope {
     /// Returns the same kind of scope for a key.
-    fileprivate func about(_ key: CacheKey) -> InvalidationScope {
+    fileprivate func about(_ key: StoreKey) -> InvalidationScope {
         switch self {
         case .all, .tag, .principal: self
         case .key: .key(key)

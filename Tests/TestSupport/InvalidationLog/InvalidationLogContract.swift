@@ -89,12 +89,12 @@ struct InvalidationLogUnderTest: Sendable {
     func join(_ name: String = "shop") async throws -> LogStart { try await log.join(name, at: Self.now) }
 
     /// Stores a response under a key.
-    func put(_ key: CacheKey, tags: [String] = []) async throws {
+    func put(_ key: StoreKey, tags: [String] = []) async throws {
         try await stores.put(stores.draft(key, tags: tags), stores.body("content"))
     }
 
     /// Returns whether the response stored under a key is marked; `nil` if there is no response.
-    func mark(_ key: CacheKey) async throws -> Bool? { try await stores.mark(key) }
+    func mark(_ key: StoreKey) async throws -> Bool? { try await stores.mark(key) }
 
     func invalidate(_ scope: InvalidationScope, soft: Bool = true) async throws {
         _ = try await pair.store.invalidate(scope, soft ? .mark(.unspecified) : .remove, at: Self.now)

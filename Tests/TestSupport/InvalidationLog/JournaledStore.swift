@@ -51,9 +51,9 @@ package final class JournaledStore: ResponseStore {
 
     package var changes: StoreChangeFeed { responses.changes }
 
-    package func resident(_ key: CacheKey) -> [StoredResponse]? { responses.resident(key) }
+    package func resident(_ key: StoreKey) -> [StoredResponse]? { responses.resident(key) }
 
-    package func lookup(_ key: CacheKey) async throws -> [StoredResponse] { try await responses.lookup(key) }
+    package func lookup(_ key: StoreKey) async throws -> [StoredResponse] { try await responses.lookup(key) }
 
     package func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {
         try await responses.openBody(of: response, range: range)
@@ -62,7 +62,7 @@ package final class JournaledStore: ResponseStore {
     package func beginWrite(
         _ draft: ResponseDraft,
         fencingNumber: InvalidationSequence
-    ) async throws -> (any ResponseWriter)? {
+    ) async throws -> (any StoredResponseWriter)? {
         try await responses.beginWrite(draft, fencingNumber: fencingNumber)
     }
 

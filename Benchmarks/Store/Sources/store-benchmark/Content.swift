@@ -9,8 +9,8 @@ enum Content {
 
     static func uri(_ number: Int) -> String { "https://api.example/v2/items/\(number)" }
 
-    static func responseKey(_ number: Int) throws -> CacheKey {
-        CacheKey(target: try TargetURI(uri(number)))
+    static func responseKey(_ number: Int) throws -> StoreKey {
+        StoreKey(target: try TargetURI(uri(number)))
     }
 
     /// Bytes that do not compress.

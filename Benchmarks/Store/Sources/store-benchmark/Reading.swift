@@ -85,7 +85,7 @@ enum Reading {
     }
 
     @concurrent
-    static func readResponses(_ store: CacheManager, _ keys: [CacheKey]) async throws -> Int {
+    static func readResponses(_ store: CacheManager, _ keys: [StoreKey]) async throws -> Int {
         let responses = store.responses
         var bytes = 0
         for key in keys { bytes += try await readResponse(responses, key) }
@@ -93,14 +93,14 @@ enum Reading {
     }
 
     /// Reads as a hit does: from memory first, then from the store.
-    static func readResponse(_ responses: any ResponseStore, _ key: CacheKey) async throws -> Int {
+    static func readResponse(_ responses: any ResponseStore, _ key: StoreKey) async throws -> Int {
         var found = responses.resident(key)
         if found == nil { found = try await responses.lookup(key) }
         guard let response = found?.first, let body = try await responses.openBody(of: response) else { throw missing }
         return try await body.collect(upTo: Int(response.bodyLength)).readableBytes
     }
 
-    private static func readResident(_ store: CacheManager, _ keys: [CacheKey]) -> Int {
+    private static func readResident(_ store: CacheManager, _ keys: [StoreKey]) -> Int {
         let responses = store.responses
         var found = 0
         for key in keys {

@@ -96,7 +96,7 @@ enum Writing {
 /// One value to store, with its key.
 private enum Value: Sendable {
     case object([UInt8], key: String)
-    case response(RawResponse, key: CacheKey, tags: [String])
+    case response(RawResponse, key: StoreKey, tags: [String])
 
     init(_ kind: Writing.Kind, _ number: Int, length: Int, tags: [String]) throws {
         switch kind {
@@ -123,7 +123,7 @@ private enum Value: Sendable {
 /// Many values, stored in batches.
 private struct Batches {
     private var objects: [[String: [UInt8]]] = []
-    private var responses: [[CacheKey: RawResponse]] = []
+    private var responses: [[StoreKey: RawResponse]] = []
 
     init(_ kind: Writing.Kind, numbers: Range<Int>, size: Int, length: Int) throws {
         for start in stride(from: numbers.lowerBound, to: numbers.upperBound, by: size) {

@@ -31,7 +31,7 @@ func envelope(_ input: UnsafeBufferPointer<UInt8>) {
 
 private struct EnvelopeBench {
     let keys: FleetKeys
-    let key: CacheKey
+    let key: StoreKey
     let names: ValueNames
     let namer: ValueNamer
     let sealer: EnvelopeSealer
@@ -41,7 +41,7 @@ private struct EnvelopeBench {
             let target = try? TargetURI("https://a.example/")
         else { return nil }
         let namer = ValueNamer(keys: keys, namespace: namespace)
-        let key = CacheKey(target: target)
+        let key = StoreKey(target: target)
         return EnvelopeBench(
             keys: keys,
             key: key,

@@ -59,26 +59,26 @@ private func requireSound(_ target: TargetURI) {
     require(target.path.utf8.first == UInt8(ascii: "/") && !target.path.utf8.contains(UInt8(ascii: "?")), "no path")
     require(target.uri.utf8.count <= TargetURI.maximumLength, "it is too long")
     require(TargetURI(request: HTTPRequest(method: .get, url: target)) == target, "a request names another target")
-    let key = CacheKey(target: target)
+    let key = StoreKey(target: target)
     require(key.components.target == target, "the key names another target")
-    require(CacheKey(bytes: key.bytes) == key, "the key cannot be read back")
+    require(StoreKey(bytes: key.bytes) == key, "the key cannot be read back")
     var reader = CanonicalReader(target.canonicalBytes)
-    require(reader.byte() == CacheKey.version && reader.target() == target && reader.isAtEnd, "not canonical")
+    require(reader.byte() == StoreKey.version && reader.target() == target && reader.isAtEnd, "not canonical")
 }
 
 /// The bytes of a key: the decoder rejects non-canonical keys, and canonical ones encode to the
 /// same bytes.
 func cacheKey(_ bytes: UnsafeBufferPointer<UInt8>) {
-    guard let key = CacheKey(bytes: Array(bytes)) else { return }
+    guard let key = StoreKey(bytes: Array(bytes)) else { return }
     let parts = key.components
-    let again = CacheKey(
+    let again = StoreKey(
         partition: parts.partition,
         method: parts.method,
         target: parts.target,
         content: parts.content
     )
     require(again.bytes == key.bytes, "a second spelling of a key")
-    for partition in [CacheKey.Partition.common, .principal("p"), .credentials([1, 2])] {
+    for partition in [StoreKey.Partition.common, .principal("p"), .credentials([1, 2])] {
         let moved = key.inPartition(partition)
         var expected = parts
         expected.partition = partition

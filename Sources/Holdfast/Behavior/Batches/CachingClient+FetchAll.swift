@@ -27,7 +27,7 @@ extension CachingClient {
     private func readAhead(_ endpoints: [some Endpoint]) async {
         // With plugins, a key is unknown until its request has been prepared.
         guard endpoints.count > 1, plugins.preparing.isEmpty else { return }
-        var keys: [CacheKey] = []
+        var keys: [StoreKey] = []
         for endpoint in endpoints {
             guard let request = try? request(for: endpoint) else { continue }
             keys += engine.prepare(request)?.lookupKeys ?? []

@@ -8,7 +8,7 @@ extension Call {
     /// in place.
     ///
     /// Until then, the content is in `<file>.part` next to the file. Only the file's owner can read
-    /// it. If the download breaks off, the call's ``RetryPolicy`` determines how often it is
+    /// it. If the download breaks off, the call's ``RetryPlan`` determines how often it is
     /// resumed. If the call ends before the content is complete (because of a failure, a
     /// cancellation, or the end of the process), a later call for the same target and file resumes
     /// the download:

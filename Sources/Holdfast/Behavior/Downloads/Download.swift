@@ -11,7 +11,7 @@ struct Download<Value: Sendable>: Sendable {
     let prepared: PreparedCall
     let target: TargetURI
     let file: PartFile
-    let policy: RetryPolicy
+    let policy: RetryPlan
     let retries: RetryCount
     /// The maximum number of bytes. Only the endpoint's or the call's own limit applies.
     let limit: Int?

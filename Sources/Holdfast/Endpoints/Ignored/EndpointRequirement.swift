@@ -49,7 +49,7 @@ package struct EndpointRequirement: Sendable {
             "task",
             ["HTTPTask"],
             alsoNamed: ["parameters", "params", "query", "queryItems", "body", "httpBody", "requestBody"],
-            of: ["Parameters", "[String: …]", "[URLQueryItem]", "Data"]
+            of: ["RequestParameters", "[String: …]", "[URLQueryItem]", "Data"]
         ),
         EndpointRequirement(
             "headers",
@@ -130,7 +130,7 @@ package struct EndpointRequirement: Sendable {
         ),
         EndpointRequirement(
             optional: "retry",
-            "RetryPolicy",
+            "RetryPlan",
             alsoNamed: ["retryPolicy", "retries", "retryCount", "retryLimit", "maxRetries", "maximumRetries"],
             of: ["Int"]
         ),

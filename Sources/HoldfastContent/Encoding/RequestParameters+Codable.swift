@@ -1,4 +1,4 @@
-extension Parameters: Codable {
+extension RequestParameters: Codable {
     /// Decodes a keyed container. If a name occurs twice, the decoder decides which value is used.
     public init(from decoder: any Decoder) throws {
         values = try [String: ParameterValue](from: decoder)
@@ -32,7 +32,7 @@ extension ParameterValue: Codable {
         } else if let values = try? container.decode([ParameterValue].self) {
             self = .array(values)
         } else {
-            self = .object(try container.decode(Parameters.self))
+            self = .object(try container.decode(RequestParameters.self))
         }
     }
 

@@ -1,7 +1,7 @@
 package import HTTPTypes
 
 extension CanonicalWriter {
-    mutating func write(partition: CacheKey.Partition) {
+    mutating func write(partition: StoreKey.Partition) {
         switch partition {
         case .common:
             write(byte: 0)
@@ -14,7 +14,7 @@ extension CanonicalWriter {
         }
     }
 
-    mutating func write(content: CacheKey.Content?) {
+    mutating func write(content: StoreKey.Content?) {
         guard let content else { return write(byte: 0) }
         write(byte: 1)
         write(content.type)
@@ -24,7 +24,7 @@ extension CanonicalWriter {
 }
 
 extension CanonicalReader {
-    mutating func partition() -> CacheKey.Partition? {
+    mutating func partition() -> StoreKey.Partition? {
         switch byte() {
         case 0: return .common
         case 1: return requiredText().map { .principal($0) }
@@ -35,18 +35,18 @@ extension CanonicalReader {
 
     /// Reads the content. Returns `.some(nil)` for a key without content, `nil` for a malformed
     /// key.
-    mutating func content() -> CacheKey.Content?? {
+    mutating func content() -> StoreKey.Content?? {
         switch byte() {
         case 0: return .some(nil)
         case 1:
             guard let type = text(), let coding = text(), let digest = required() else { return nil }
-            return CacheKey.Content(type: type, coding: coding, sha256: Array(digest))
+            return StoreKey.Content(type: type, coding: coding, sha256: Array(digest))
         default: return nil
         }
     }
 }
 
-extension CacheKey {
+extension StoreKey {
     static func decode(_ bytes: [UInt8]) -> Components? {
         var reader = CanonicalReader(bytes)
         guard reader.byte() == version, let partition = reader.partition(),
@@ -84,8 +84,8 @@ extension CacheKey {
     }
 }
 
-extension CacheKey.Outline {
-    fileprivate init(_ components: CacheKey.Components) {
+extension StoreKey.Outline {
+    fileprivate init(_ components: StoreKey.Components) {
         method = components.method
         canonicalTarget = components.target.canonicalBytes
     }

@@ -3,7 +3,7 @@ import HTTPCacheSemantics
 public import HTTPTypes
 import HoldfastContent
 
-extension Authenticator {
+extension TokenAuthenticator {
     /// Configures how and where tokens are sent, and when they are replaced.
     public struct Configuration: Sendable, Hashable {
         /// The origins that receive tokens. Each is a URL, whose scheme, host and port are used, or

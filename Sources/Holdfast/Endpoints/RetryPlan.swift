@@ -12,7 +12,7 @@
 /// The limit counts all retries of a call's request. Attempts to get one of the client's permits
 /// are counted separately, up to the same limit. The limit does not count a transport's own retry
 /// after a pooled connection closed before the first byte of a response: see `HTTPClientTransport`.
-public struct RetryPolicy: Sendable, Hashable {
+public struct RetryPlan: Sendable, Hashable {
     /// The maximum number of retries.
     public var limit: Int
     /// The delay before the first retry. It doubles with each retry.
@@ -43,5 +43,5 @@ public struct RetryPolicy: Sendable, Hashable {
     }
 
     /// Never retries.
-    public static let never = RetryPolicy(limit: 0)
+    public static let never = RetryPlan(limit: 0)
 }

@@ -1,5 +1,5 @@
 /// Two partitions are equal exactly if they encode to the same bytes.
-extension CacheKey.Partition: Hashable {
+extension StoreKey.Partition: Hashable {
     /// Returns whether both values are the same partition.
     public static func == (left: Self, right: Self) -> Bool {
         switch (left, right) {
@@ -21,7 +21,7 @@ extension CacheKey.Partition: Hashable {
 }
 
 /// Two contents are equal exactly if they encode to the same bytes.
-extension CacheKey.Content: Hashable {
+extension StoreKey.Content: Hashable {
     /// Returns whether both values are the same content.
     public static func == (left: Self, right: Self) -> Bool {
         left.sha256 == right.sha256 && left.type.hasSameBytes(as: right.type)

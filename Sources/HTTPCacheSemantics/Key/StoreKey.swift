@@ -31,7 +31,7 @@ public import HTTPTypes
 /// with an empty query have different keys.
 ///
 /// RFC 9111 §2, RFC 10008 (QUERY)
-public struct CacheKey: Sendable, Hashable {
+public struct StoreKey: Sendable, Hashable {
     /// The users of a stored response. Names are compared by their bytes.
     public enum Partition: Sendable {
         /// All users. Used for requests without credentials, and for responses that may be shared.
@@ -162,7 +162,7 @@ public struct CacheKey: Sendable, Hashable {
     }
 
     /// Returns the same request's key in another partition.
-    package func inPartition(_ partition: Partition) -> CacheKey {
+    package func inPartition(_ partition: Partition) -> StoreKey {
         if partition == .common, isCommon { return self }
         var reader = CanonicalReader(bytes)
         guard reader.byte() != nil, reader.partition() != nil else { return self }
@@ -170,6 +170,6 @@ public struct CacheKey: Sendable, Hashable {
         writer.write(byte: Self.version)
         writer.write(partition: partition)
         writer.write(raw: bytes[reader.position...])
-        return CacheKey(unchecked: writer.bytes)
+        return StoreKey(unchecked: writer.bytes)
     }
 }

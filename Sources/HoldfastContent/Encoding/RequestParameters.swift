@@ -1,7 +1,7 @@
 /// The named parameters of a request.
 ///
 /// ```swift
-/// let parameters: Parameters = ["page": page, "q": text, "on": flag, "filter": filter]
+/// let parameters: RequestParameters = ["page": page, "q": text, "on": flag, "filter": filter]
 /// ```
 ///
 /// A value can be any `Encodable` value. `nil` omits the parameter; ``ParameterValue/null`` is
@@ -10,7 +10,7 @@
 ///
 /// Parameters have no order. Encoders sort them, including nested parameters, so equal parameters
 /// have equal bytes and the same cache key in every process.
-public struct Parameters: Sendable, Hashable {
+public struct RequestParameters: Sendable, Hashable {
     /// The values, keyed by name.
     public var values: [String: ParameterValue]
     /// The encoding errors, keyed by name. The key `nil` is for all parameters together.
@@ -24,7 +24,7 @@ public struct Parameters: Sendable, Hashable {
     /// Creates parameters from the members of a value, with their encoded names.
     ///
     /// ```swift
-    /// let operation = GraphQLOperation(document, variables: Parameters(input))
+    /// let operation = GraphQLOperation(document, variables: RequestParameters(input))
     /// ```
     ///
     /// If the value has no names (an array, a number), the request fails with code
@@ -60,9 +60,9 @@ public struct Parameters: Sendable, Hashable {
     }
 
     /// Returns the parameters of both. If a name is in both, `other`'s value is used.
-    public func merging(_ other: Parameters) -> Parameters {
+    public func merging(_ other: RequestParameters) -> RequestParameters {
         if other.isEmpty { return self }
-        var merged = Parameters(values.merging(other.values) { $1 })
+        var merged = RequestParameters(values.merging(other.values) { $1 })
         merged.faults = faults.merging(other.faults) { $1 }
         for case let name? in other.faults.keys where other.values[name] == nil { merged.values[name] = nil }
         return merged
@@ -101,7 +101,7 @@ public struct Parameters: Sendable, Hashable {
     }
 }
 
-extension Parameters: ExpressibleByDictionaryLiteral {
+extension RequestParameters: ExpressibleByDictionaryLiteral {
     /// Creates parameters. If a name occurs twice, the last value is used.
     public init(dictionaryLiteral elements: (String, (any Encodable)?)...) {
         values = Dictionary(minimumCapacity: elements.count)

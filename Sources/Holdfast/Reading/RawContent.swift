@@ -10,7 +10,7 @@ public import HoldfastContent
 /// The content of a response. You can read individual values from it without a model.
 ///
 /// ```swift
-/// let content = try await client.fetch(endpoint, as: Content.self).value
+/// let content = try await client.fetch(endpoint, as: RawContent.self).value
 /// let id = try content.value(at: "moments[0].id", as: Int64.self)
 /// let title = try content.value(at: "moments[0].title", as: String?.self)
 /// ```
@@ -19,7 +19,7 @@ public import HoldfastContent
 /// - the value at the endpoint's ``Endpoint/valuePath``, if it has one
 /// - otherwise the envelope's model, if there is an envelope
 /// - otherwise the top level
-public struct Content: Sendable {
+public struct RawContent: Sendable {
     /// The bytes of the content.
     public let data: Data
     private let decoding: ContentDecoding
@@ -67,17 +67,20 @@ public struct Content: Sendable {
     }
 }
 
-extension Content: Decodable {
-    /// - Throws: `DecodingError`, always, because `Content` is the whole content and cannot be a
+extension RawContent: Decodable {
+    /// - Throws: `DecodingError`, always, because `RawContent` is the whole content and cannot be a
     ///   value inside it.
     public init(from decoder: any Decoder) throws {
         throw DecodingError.dataCorrupted(
-            DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "'Content' is the whole content.")
+            DecodingError.Context(
+                codingPath: decoder.codingPath,
+                debugDescription: "'RawContent' is the whole content."
+            )
         )
     }
 }
 
-extension Content: Equatable {
+extension RawContent: Equatable {
     /// Returns whether the bytes are equal.
-    public static func == (first: Content, second: Content) -> Bool { first.data == second.data }
+    public static func == (first: RawContent, second: RawContent) -> Bool { first.data == second.data }
 }

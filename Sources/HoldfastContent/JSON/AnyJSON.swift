@@ -4,10 +4,10 @@
 /// Swift literals:
 ///
 /// ```swift
-/// let value: JSONValue = ["code": 0, "data": ["ids": [9007199254740993]]]
+/// let value: AnyJSON = ["code": 0, "data": ["ids": [9007199254740993]]]
 /// print(value["data.ids[0]"] as Any)
 /// ```
-public indirect enum JSONValue: Sendable, Hashable {
+public indirect enum AnyJSON: Sendable, Hashable {
     /// `null`
     case null
     /// `true` or `false`
@@ -21,12 +21,12 @@ public indirect enum JSONValue: Sendable, Hashable {
     /// A string.
     case string(String)
     /// An array.
-    case array([JSONValue])
+    case array([AnyJSON])
     /// An object.
-    case object([String: JSONValue])
+    case object([String: AnyJSON])
 
     /// The value at a path; `nil` if there is none.
-    public subscript(path: ValuePath) -> JSONValue? {
+    public subscript(path: ValuePath) -> AnyJSON? {
         var value = self
         for step in path.steps {
             switch (value, step) {
@@ -45,12 +45,12 @@ public indirect enum JSONValue: Sendable, Hashable {
     }
 
     /// The members of an object; `nil` for other values.
-    public var members: [String: JSONValue]? {
+    public var members: [String: AnyJSON]? {
         if case .object(let members) = self { members } else { nil }
     }
 
     /// The elements of an array; `nil` for other values.
-    public var elements: [JSONValue]? {
+    public var elements: [AnyJSON]? {
         if case .array(let elements) = self { elements } else { nil }
     }
 
@@ -67,7 +67,7 @@ public indirect enum JSONValue: Sendable, Hashable {
     }
 }
 
-extension JSONValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+extension AnyJSON: ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
     ExpressibleByBooleanLiteral, ExpressibleByNilLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
     /// A string.
@@ -81,9 +81,9 @@ extension JSONValue: ExpressibleByStringInterpolation, ExpressibleByIntegerLiter
     /// `null`.
     public init(nilLiteral: ()) { self = .null }
     /// An array.
-    public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    public init(arrayLiteral elements: AnyJSON...) { self = .array(elements) }
     /// An object. If a name occurs twice, the last value is used.
-    public init(dictionaryLiteral elements: (String, JSONValue)...) {
+    public init(dictionaryLiteral elements: (String, AnyJSON)...) {
         self = .object(Dictionary(elements, uniquingKeysWith: { $1 }))
     }
 }

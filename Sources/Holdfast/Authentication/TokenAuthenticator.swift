@@ -8,7 +8,7 @@ import Synchronization
 /// Sends requests with a token from a ``TokenSource``, and sets their principal.
 ///
 /// ```swift
-/// let authenticator = try Authenticator(
+/// let authenticator = try TokenAuthenticator(
 ///     RefreshTokens(…), token: keychain.token, principal: "user-4711"
 /// )
 /// let client = try await CachingClient.open(
@@ -38,7 +38,7 @@ import Synchronization
 /// - `originUnreachable` if the source was unreachable or timed out
 /// - `overloaded` if the source could not send its request, because too many were in flight
 /// - `authenticationFailed` otherwise
-public final class Authenticator: PreparingPlugin, RecoveringPlugin {
+public final class TokenAuthenticator: PreparingPlugin, RecoveringPlugin {
     /// A token and its principal. They are read together, so that a request that waits while the
     /// user changes never combines one user's token with another user's name.
     private struct Session: Sendable {
@@ -334,9 +334,9 @@ public final class Authenticator: PreparingPlugin, RecoveringPlugin {
     }
 }
 
-extension Authenticator: CustomStringConvertible, CustomReflectable {
+extension TokenAuthenticator: CustomStringConvertible, CustomReflectable {
     /// The type's name without any state.
-    public var description: String { "Authenticator" }
+    public var description: String { "TokenAuthenticator" }
     /// An empty mirror without any state.
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }

@@ -1,4 +1,4 @@
-extension JSONValue: Decodable {
+extension AnyJSON: Decodable {
     /// - Throws: `DecodingError` if there is no JSON value.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
@@ -13,9 +13,9 @@ extension JSONValue: Decodable {
         } else if (try? decoder.container(keyedBy: PathKey.self)) != nil {
             // Decode it as a dictionary, because a decoder may convert the keys of a keyed
             // container.
-            self = .object(try container.decode([String: JSONValue].self))
+            self = .object(try container.decode([String: AnyJSON].self))
         } else if (try? decoder.unkeyedContainer()) != nil {
-            self = .array(try container.decode([JSONValue].self))
+            self = .array(try container.decode([AnyJSON].self))
         } else if let value = try? container.decode(UInt64.self) {
             self = .unsigned(value)
         } else {
@@ -24,7 +24,7 @@ extension JSONValue: Decodable {
     }
 }
 
-extension JSONValue: Encodable {
+extension AnyJSON: Encodable {
     /// Encodes the JSON value.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()

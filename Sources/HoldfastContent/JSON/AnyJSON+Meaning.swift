@@ -1,6 +1,6 @@
 import HTTPCacheSemantics
 
-extension JSONValue {
+extension AnyJSON {
     /// Returns whether two values have the same meaning, regardless of how an API writes them. For
     /// example, `0`, `0.0` and `"0"` have the same meaning, and so do `true`, `1`, `"1"` and
     /// `"true"`.
@@ -11,27 +11,27 @@ extension JSONValue {
     ///   that format, so it equals only itself.
     /// - Integers are compared digit by digit.
     /// - Arrays and objects have the same meaning if they are equal.
-    public func means(_ other: JSONValue) -> Bool {
+    public func means(_ other: AnyJSON) -> Bool {
         meaning == other.meaning
     }
 
     /// A normalized form that is equal for all values with the same meaning.
-    private var meaning: JSONValue {
+    private var meaning: AnyJSON {
         switch self {
         case .boolean(let value): .integer(value ? 1 : 0)
-        case .unsigned(let value): Int64(exactly: value).map(JSONValue.integer) ?? self
+        case .unsigned(let value): Int64(exactly: value).map(AnyJSON.integer) ?? self
         case .number(let value): Self.meaning(of: value)
         case .string(let text): Self.meaning(of: text)
         case .null, .integer, .array, .object: self
         }
     }
 
-    private static func meaning(of number: Double) -> JSONValue {
+    private static func meaning(of number: Double) -> AnyJSON {
         if let value = Int64(exactly: number) { return .integer(value) }
-        return UInt64(exactly: number).map(JSONValue.unsigned) ?? .number(number)
+        return UInt64(exactly: number).map(AnyJSON.unsigned) ?? .number(number)
     }
 
-    private static func meaning(of text: String) -> JSONValue {
+    private static func meaning(of text: String) -> AnyJSON {
         switch text.lowercased() {
         case "true": return .integer(1)
         case "false": return .integer(0)

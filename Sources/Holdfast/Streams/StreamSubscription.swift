@@ -2,7 +2,7 @@ import Synchronization
 
 /// A request that delivers its emissions to callbacks. Canceling or releasing the subscription
 /// cancels the request.
-public final class Subscription: Sendable {
+public final class StreamSubscription: Sendable {
     private let cancellation: Cancellation
     private let task: Task<Void, Never>
 
