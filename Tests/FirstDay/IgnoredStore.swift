@@ -9,7 +9,7 @@ private struct OtherTypes: Endpoint {
     let rule: Rule  // ignored: expects 'RuleSettings' or 'RuleSettings?'
     let offlineReads: Bool  // ignored: expects 'OfflineReads' or 'OfflineReads?'
     let tags: Set<String>  // ignored: expects '[String]'
-    let strategy: CacheAndNetworkStrategy  // ignored: expects 'SingleValueStrategy'
+    let strategy: String  // ignored: expects 'SingleValueStrategy'
     let invalidates: StoreInvalidation  // ignored: expects '[StoreInvalidation]'
     let invalidatesTarget: String  // ignored: expects 'Bool'
 }

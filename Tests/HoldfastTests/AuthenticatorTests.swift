@@ -222,11 +222,11 @@ private let unreachable = TransportError(code: .connect, message: "refused")
             for client in [fixture.client, tokenless] {
                 client.mode = .offline
                 #expect(try await client.fetch(fixture.get("/me")).value == "anna's")
-                #expect(try await client.fetch(fixture.get("/me"), .storedOnly)?.value == "anna's")
+                #expect(try await client.stored(fixture.get("/me"))?.value == "anna's")
                 #expect(await client.startWith(fixture.get("/me")).collected().emissions.map(\.value) == ["anna's"])
                 client.mode = .automatic
                 #expect(try await client.fetch(fixture.get("/me"), .storedFirst).value == "anna's")
-                #expect(try await client.fetch(fixture.get("/me"), .storedOnly)?.value == "anna's")
+                #expect(try await client.stored(fixture.get("/me"))?.value == "anna's")
             }
             #expect(none.asked == [] && fixture.transport.requests.count == 1)
         }
@@ -303,7 +303,7 @@ private let unreachable = TransportError(code: .connect, message: "refused")
             _ = try await fixture.client.fetch(fixture.get("/me"))
             authenticator.signOut()
             await expect(.loginRequired) { _ = try await fixture.client.fetch(fixture.get("/me")) }
-            #expect(try await fixture.client.fetch(fixture.get("/me"), .storedOnly) == nil)
+            #expect(try await fixture.client.stored(fixture.get("/me")) == nil)
             authenticator.signIn(AccessToken("t2"), as: "bert")
             #expect(try await fixture.client.fetch(fixture.get("/me")).value == "bert's")
             authenticator.signIn(AccessToken("t3"), as: "anna")

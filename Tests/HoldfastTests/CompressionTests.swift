@@ -150,7 +150,7 @@ import Testing
             // Fewer bytes were transferred than the content has.
             let length = heard.all.last.flatMap(Int.init) ?? .max
             #expect(length < 150_000)
-            let stored = try await fixture.client.fetch(fixture.get(path), .storedOnly)
+            let stored = try await fixture.client.stored(fixture.get(path))
             #expect(stored?.value == expected)
         }
     }
@@ -210,7 +210,7 @@ import Testing
         await expect(.bodyTooLarge) {
             _ = try await fixture.client.call(endpoint, as: Data.self).validate { _ in }.fetch()
         }
-        let stored = try await fixture.client.fetch(endpoint, .storedOnly)
+        let stored = try await fixture.client.stored(endpoint)
         #expect(stored == nil)
         try await fixture.close()
     }

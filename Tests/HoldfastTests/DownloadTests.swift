@@ -363,7 +363,7 @@ import Testing
             #expect(contents(path) == Self.content)
             #expect(origin.ranges == [nil, "bytes=5000-", "bytes=5000-"])
             #expect(origin.requests.allSatisfy { $0.headerFields[.acceptEncoding] == "identity" })
-            let stored = try await fixture.client.fetch(endpoint, .storedOnly)
+            let stored = try await fixture.client.stored(endpoint)
             #expect(stored == nil)
         }
     }

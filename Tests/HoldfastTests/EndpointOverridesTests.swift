@@ -33,7 +33,7 @@ import Testing
             test.transport.script(Self.url + "/x", .fresh(#"{"reason":"found"}"#))
             test.transport.script(Self.url + "/x", .status(.notFound, #"{"reason":"moved"}"#))
             await expect(.status) { _ = try await test.client.fetch(endpoint, as: Reason.self) }
-            let stored = try await test.client.fetch(Particular(), .storedOnly)
+            let stored = try await test.client.stored(Particular())
             #expect(stored == nil)
             let missing = try await test.client.fetch(endpoint, as: Reason.self)
             #expect(missing.value.reason == "moved" && missing.status == .notFound)
@@ -123,8 +123,8 @@ import Testing
             for result in try await test.client.fetch(all: endpoints) { first.append(try result.get().value) }
             #expect(first == [Data("rain".utf8), Data("entry".utf8)])
             // The keys are those of the endpoints themselves.
-            let weather = try await test.client.fetch(Weather.today, as: String.self, .storedOnly)
-            let diary = try await test.client.fetch(Diary.today, as: String.self, .storedOnly)
+            let weather = try await test.client.stored(Weather.today, as: String.self)
+            let diary = try await test.client.stored(Diary.today, as: String.self)
             #expect(weather?.value == "rain" && diary?.value == "entry")
             test.clock.advance(by: .seconds(61))
             var later: [Emission<Data>] = []

@@ -23,7 +23,7 @@ import Testing
         let rule: [RuleSettings] = []
         let offlineReads = true
         let tags: Set<String> = []
-        let strategy = CacheAndNetworkStrategy.cacheAndNetwork
+        let strategy = "storedFirst"
         let invalidates = StoreInvalidation.tag("x")
         let invalidatesTarget = "x"
         let acceptedStatuses = 200...299

@@ -49,8 +49,8 @@ import Testing
             await expect(.loginRequired) { _ = try await fixture.client.fetch(Mail(path: "/1", principal: nil)) }
             // She logs in again, and finds nothing.
             authenticator.signIn(AccessToken("t2"), as: "ada")
-            #expect(try await fixture.client.fetch(Mail(path: "/1", principal: nil), .storedOnly) == nil)
-            #expect(try await fixture.client.fetch(Mail(path: "/1", principal: "bob"), .storedOnly)?.value == "bob's")
+            #expect(try await fixture.client.stored(Mail(path: "/1", principal: nil)) == nil)
+            #expect(try await fixture.client.stored(Mail(path: "/1", principal: "bob"))?.value == "bob's")
         }
     }
 

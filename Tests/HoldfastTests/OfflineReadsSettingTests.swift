@@ -74,7 +74,7 @@ import Testing
             let online = try await call.fetch()
             #expect(online.source == .network && online.outcome.isStored && online.notStored == nil)
 
-            let stored = try await call.fetch(.storedOnly)
+            let stored = try await call.stored()
             #expect(stored?.value == "one" && stored?.source == .store)
 
             // The origin confirms a response with a tag, and the stream emits it as unchanged.
@@ -121,7 +121,7 @@ import Testing
             let call = Self.call(test.client, .client)
             test.transport.script(Self.url, .ok("one", fields: backEnd.fields))
             _ = try await call.fetch()
-            let stored = try #require(try await call.fetch(.storedOnly))
+            let stored = try #require(try await call.stored())
             #expect(stored.isStale && stored.outcome.detail?.description.hasPrefix("despite-") == true)
         }
     }
@@ -223,7 +223,7 @@ import Testing
             #expect(guest.notStored == .setCookie)
             let named = try await test.client.fetch(Resource(principal: "ada"))
             #expect(named.notStored == nil && named.outcome.isStored)
-            #expect(try await test.client.fetch(Resource(), .storedOnly) == nil)
+            #expect(try await test.client.stored(Resource()) == nil)
         }
     }
 
@@ -281,7 +281,7 @@ import Testing
                 )
                 let call = test.client.call(endpoint).with { $0.offlineReads = option }
                 _ = try await call.fetch()
-                #expect(try await call.fetch(.storedOnly)?.value == (isKept ? "one" : nil), "case \(index)")
+                #expect(try await call.stored()?.value == (isKept ? "one" : nil), "case \(index)")
             }
         }
     }
@@ -312,7 +312,7 @@ import Testing
                 test.transport.script(Self.url, .ok("one", fields: fields))
                 let emission = try await test.client.fetch(endpoint)
                 #expect(emission.notStored == reason)
-                #expect(try await test.client.fetch(endpoint, .storedOnly) == nil)
+                #expect(try await test.client.stored(endpoint) == nil)
             }
         }
     }
@@ -323,7 +323,7 @@ import Testing
             test.transport.script(Self.url, .ok("good", fields: fields), .status(.notFound, "bad", fields: fields))
             _ = try await test.client.fetch(Resource())
             await expect(.status) { _ = try await test.client.fetch(Resource()) }
-            #expect(try await test.client.fetch(Resource(), .storedOnly)?.value == "good")
+            #expect(try await test.client.stored(Resource())?.value == "good")
         }
     }
 
@@ -334,9 +334,9 @@ import Testing
             _ = try await test.client.fetch(Resource())
             let put = PathEndpoint(baseURL: "https://a.example", path: "/x", method: .put)
             _ = try await test.client.call(put, as: NoContent.self).fetch()
-            #expect(try await test.client.fetch(Resource(), .storedOnly) == nil)
+            #expect(try await test.client.stored(Resource()) == nil)
             _ = try await test.client.fetch(Resource())
-            #expect(try await test.client.fetch(Resource(), .storedOnly)?.value == "new")
+            #expect(try await test.client.stored(Resource())?.value == "new")
         }
     }
 

@@ -72,7 +72,7 @@ import Testing
             #expect(emissions.map(\.value) == ["a!", "b!"] && emissions.map(\.source) == [.store, .network])
             // The stored content is the one that arrived.
             let plain = fixture.client(.init())
-            #expect(try await plain.fetch(endpoint, .storedOnly)?.value == "b")
+            #expect(try await plain.stored(endpoint)?.value == "b")
         }
     }
 
@@ -129,7 +129,7 @@ import Testing
             let client = fixture.client(configuration(slow))
             #expect(try await client.fetch(endpoint).source == .store)
             #expect(try await client.fetch(endpoint, .storedFirst).source == .store)
-            #expect(try await client.fetch(endpoint, .storedOnly)?.source == .store)
+            #expect(try await client.stored(endpoint)?.source == .store)
             fixture.clock.advance(by: .seconds(61))
             #expect(try await client.fetch(endpoint, .storedFirst).isStale)
             var stream = client.startWith(endpoint).makeAsyncIterator()

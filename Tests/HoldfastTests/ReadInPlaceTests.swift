@@ -80,7 +80,7 @@ import Testing
 
     @concurrent
     private func storedOnly(_ client: CachingClient) async throws -> Int? {
-        try await client.fetch(Number(), .storedOnly)?.value
+        try await client.stored(Number())?.value
     }
 
     /// Mutant: `mayRead` does not check the actor.

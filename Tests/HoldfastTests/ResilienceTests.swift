@@ -75,7 +75,7 @@ import Testing
         try await ClientFixture.run { fixture in
             _ = try await fixture.client.fetch(fixture.feed)
             try await fixture.client.close()
-            await expect(.closed) { _ = try await fixture.client.fetch(fixture.feed, .storedOnly) }
+            await expect(.closed) { _ = try await fixture.client.stored(fixture.feed) }
             await expect(.closed) { _ = try await fixture.client.fetch(fixture.feed, .networkOnly) }
             var post = fixture.get("/echo")
             post.method = .post

@@ -69,7 +69,7 @@ import Testing
             #expect(again.source == .store && again.isStale && again.age == .seconds(1))
             #expect(again.outcome == CacheOutcome(isHit: true, detail: .recent))
             // The response is still not stored.
-            #expect(try await call.fetch(.storedOnly) == nil)
+            #expect(try await call.stored() == nil)
         }
     }
 

@@ -7,11 +7,11 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct StrategyTests {
     @Test func strategyTypeDecidesHowManyValuesReturn() async throws {
         try await ClientFixture.run { fixture in
-            let none: Emission<Feed>? = try await fixture.client.fetch(fixture.feed, .storedOnly)
+            let none: Emission<Feed>? = try await fixture.client.stored(fixture.feed)
             #expect(none == nil && fixture.origin.requestCount == 0)
             let one: Emission<Feed> = try await fixture.client.fetch(fixture.feed, .networkOnly)
             #expect(one.source == .network)
-            let stored: Emission<Feed>? = try await fixture.client.fetch(fixture.feed, .storedOnly)
+            let stored: Emission<Feed>? = try await fixture.client.stored(fixture.feed)
             #expect(stored?.value == one.value && stored?.source == .store)
         }
     }

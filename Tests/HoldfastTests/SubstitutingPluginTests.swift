@@ -89,7 +89,7 @@ import Testing
                     }
                     #expect(events.all == Array(repeating: "\(code)", count: kind.calls), "\(kind) \(cause)")
                     // The value is not stored, either.
-                    #expect(try await fixture.client.fetch(endpoint, .storedOnly) == nil)
+                    #expect(try await fixture.client.stored(endpoint) == nil)
                 }
             }
         }

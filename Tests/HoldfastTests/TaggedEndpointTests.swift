@@ -19,7 +19,7 @@ import Testing
     }
 
     private func isStale(_ item: Item, _ fixture: ScriptedClient) async throws -> Bool? {
-        try await fixture.client.fetch(item, .storedOnly)?.isStale
+        try await fixture.client.stored(item)?.isStale
     }
 
     @Test func mutationInvalidatesOnlyTaggedResponses() async throws {
@@ -148,7 +148,7 @@ import Testing
             _ = try await fixture.client.fetch(kept)
             _ = try await fixture.client.fetch(other)
             #expect(fixture.transport.requests.count == (form == .persisted ? 3 : 2))
-            #expect(try await fixture.client.fetch(kept, .storedOnly)?.isStale == false)
+            #expect(try await fixture.client.stored(kept)?.isStale == false)
         }
     }
 }

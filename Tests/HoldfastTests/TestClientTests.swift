@@ -42,7 +42,7 @@ import Testing
         let value = try await withTestClient { test in
             test.transport.script(url, .fresh("x"))
             let value = try await endpoint.cache.fetch().value
-            let stored = try await test.client.fetch(endpoint, .storedOnly)
+            let stored = try await test.client.stored(endpoint)
             #expect(stored?.value == value)
             folder.withLock { $0 = test.store.folder }
             return value

@@ -32,9 +32,9 @@ import Testing
             let first = try await fixture.client.fetch(fixture.feed)
             await fixture.origin.stop()
             struct Other: Decodable, Sendable { var nothingOfTheKind: Int }
-            let none = try await fixture.client.fetch(fixture.feed, as: Other.self, .storedOnly)
+            let none = try await fixture.client.stored(fixture.feed, as: Other.self)
             #expect(none == nil)
-            #expect(try await fixture.client.fetch(fixture.feed, .storedOnly)?.value == first.value)
+            #expect(try await fixture.client.stored(fixture.feed)?.value == first.value)
         }
     }
 
@@ -50,7 +50,7 @@ import Testing
                 configuration: .init(decoder: other),
                 clock: fixture.clock
             )
-            for _ in 0..<2 { _ = try await client.fetch(fixture.feed, .storedOnly) }
+            for _ in 0..<2 { _ = try await client.stored(fixture.feed) }
             #expect(other.count == 1)
         }
     }

@@ -103,7 +103,7 @@ import Testing
             let value = try await call.fetch(.networkFirst).value
             #expect(value == [2])
             await expect(.envelope) { _ = try await call.fetch(.networkFirst) }
-            let stored = try await call.fetch(.storedOnly)?.value
+            let stored = try await call.stored()?.value
             #expect(stored == [2])
         }
     }
@@ -238,7 +238,7 @@ import Testing
                 #expect(emission.value == [1] && emission.outcome.detail == .guarded)
             }
             #expect(fixture.transport.requests.count == 2)
-            #expect(try await fixture.client.fetch(Number(), .storedOnly)?.value == [1])
+            #expect(try await fixture.client.stored(Number())?.value == [1])
         }
     }
 
@@ -249,12 +249,12 @@ import Testing
             await expect(.decodingFailed) {
                 _ = try await fixture.client.fetch(Number(), as: Other.self, .networkFirst)
             }
-            let stored = try await fixture.client.fetch(Number(), .storedOnly)?.value
+            let stored = try await fixture.client.stored(Number())?.value
             #expect(stored == [1])
             fixture.script("/n", Self.numbers("[3]"))
             let value = try await fixture.client.fetch(Number(), .networkFirst).value
             #expect(value == [3])
-            let kept = try await fixture.client.fetch(Number(), .storedOnly)?.value
+            let kept = try await fixture.client.stored(Number())?.value
             #expect(kept == [3])
         }
     }
@@ -266,7 +266,7 @@ import Testing
             struct Other: Decodable, Sendable { var somethingElse: Int }
             fixture.script("/n", Self.numbers("[1]"))
             await expect(.decodingFailed) { _ = try await fixture.client.fetch(Number(), as: Other.self) }
-            let stored = try await fixture.client.fetch(Number(), .storedOnly)?.value
+            let stored = try await fixture.client.stored(Number())?.value
             #expect(stored == [1])
         }
     }
@@ -277,7 +277,7 @@ import Testing
             await expect(.decodingFailed) { _ = try await fixture.client.fetch(Number()) }
             let value = try await fixture.client.fetch(Number()).value
             #expect(value == [1])
-            let stored = try await fixture.client.fetch(Number(), .storedOnly)?.value
+            let stored = try await fixture.client.stored(Number())?.value
             #expect(stored == [1])
         }
     }
@@ -367,7 +367,7 @@ import Testing
                 #expect(value == Data(type.utf8))
             }
             #expect(
-                try await fixture.client.fetch(Number(), as: Data.self, .storedOnly)?.value == Data("image/webp".utf8)
+                try await fixture.client.stored(Number(), as: Data.self)?.value == Data("image/webp".utf8)
             )
         }
     }
@@ -379,7 +379,7 @@ import Testing
             fixture.script("/n", Self.html)
             let value = try await fixture.client.fetch(Number(), as: String.self, .networkFirst).value
             #expect(value == "<html>")
-            let stored = try await fixture.client.fetch(Number(), as: String.self, .storedOnly)?.value
+            let stored = try await fixture.client.stored(Number(), as: String.self)?.value
             #expect(stored == "<html>")
         }
     }
@@ -390,7 +390,7 @@ import Testing
             fixture.script("/n", .ok("[2]", fields: [.contentType: "text/html", .cacheControl: "max-age=9"]))
             let value = try await fixture.client.fetch(Number()).value
             #expect(value == [2])
-            let stored = try await fixture.client.fetch(Number(), .storedOnly)?.value
+            let stored = try await fixture.client.stored(Number())?.value
             #expect(stored == [2])
         }
     }
@@ -414,7 +414,7 @@ import Testing
             let value = try await call.fetch(.networkOnly).value
             #expect(value == [2])
             #expect(mending.events.all == ["processed"])
-            let stored = try await call.fetch(.storedOnly)?.value
+            let stored = try await call.stored()?.value
             #expect(stored == [2])
         }
     }
@@ -431,7 +431,7 @@ import Testing
             #expect(early.value == [1] && early.outcome.detail == .slow)
             gate.open()
             while fixture.client.inFlightFetchCount > 0 { await Task.yield() }
-            #expect(try await fixture.client.fetch(Number(), .storedOnly)?.value == [1])
+            #expect(try await fixture.client.stored(Number())?.value == [1])
         }
     }
 
@@ -445,7 +445,7 @@ import Testing
             #expect(try await fixture.client.fetch(Number()).value == [1])
             await fixture.transport.waitForRequests(2)
             while fixture.client.inFlightFetchCount > 0 { await Task.yield() }
-            #expect(try await fixture.client.fetch(Number(), .storedOnly)?.value == [1])
+            #expect(try await fixture.client.stored(Number())?.value == [1])
         }
     }
 
@@ -469,7 +469,7 @@ import Testing
             fixture.clock.advance(by: .seconds(61))
             let emission = try await fixture.client.fetch(Query(), .networkFirst)
             #expect(emission.value == [1] && emission.outcome.detail == .guarded)
-            #expect(try await fixture.client.fetch(Query(), .storedOnly)?.value == [1])
+            #expect(try await fixture.client.stored(Query())?.value == [1])
         }
     }
 
@@ -489,7 +489,7 @@ import Testing
             let file = try await fixture.client.download(File(), to: DownloadDestination(path))
             #expect(file.source == .store)
             #expect(FileManager.default.contents(atPath: path) == Data("[1]".utf8))
-            #expect(try await fixture.client.fetch(File(), .storedOnly)?.value == Data("[1]".utf8))
+            #expect(try await fixture.client.stored(File())?.value == Data("[1]".utf8))
         }
     }
 }

@@ -9,13 +9,12 @@ public import OfflineStore
 /// request.
 extension CachingClient {
     /// Returns the stored value, however stale. Returns `nil` if no value is stored, if stale use
-    /// is forbidden, or if the value cannot be read as this type. The same as
-    /// ``fetch(_:_:)-(_,StoredOnlyStrategy)``.
+    /// is forbidden, or if the value cannot be read as this type. Never contacts the network.
     ///
     /// - Throws: `HoldfastError` if the endpoint does not make a valid request, if a plugin
     ///   fails, or if the client is closed; `CancellationError` if the calling task is canceled.
     public func stored<E: Endpoint>(_ endpoint: E) async throws -> Emission<E.Response>? {
-        try await call(endpoint).fetch(.storedOnly)
+        try await call(endpoint).stored()
     }
 
     /// Returns the stored value as an explicit type; see ``stored(_:)``.
@@ -23,7 +22,7 @@ extension CachingClient {
         _ endpoint: some Endpoint,
         as type: Value.Type
     ) async throws -> Emission<Value>? {
-        try await call(endpoint, as: type).fetch(.storedOnly)
+        try await call(endpoint, as: type).stored()
     }
 
     /// Returns the key under which the endpoint's response is stored. If no response is stored,

@@ -1,5 +1,5 @@
 extension CachingClient {
-    /// Fetches one value, with a strategy that always produces one.
+    /// Fetches one value.
     ///
     /// - Parameter strategy: the endpoint's own by default.
     /// - Throws: `HoldfastError`; `CancellationError` if the calling task is canceled.
@@ -10,7 +10,7 @@ extension CachingClient {
         try await call(endpoint).fetch(strategy)
     }
 
-    /// Fetches one value as an explicit type, with a strategy that always produces one.
+    /// Fetches one value as an explicit type.
     ///
     /// - Throws: `HoldfastError`; `CancellationError` if the calling task is canceled.
     public func fetch<Value: Decodable & Sendable>(
@@ -19,36 +19,6 @@ extension CachingClient {
         _ strategy: SingleValueStrategy? = nil
     ) async throws -> Emission<Value> {
         try await call(endpoint, as: type).fetch(strategy)
-    }
-
-    /// Returns the stored value, however stale. Returns `nil` if no value is stored, if stale use
-    /// is forbidden, or if the value cannot be read as this type.
-    ///
-    /// - Throws: `HoldfastError` if the endpoint does not make a valid request, if a plugin
-    ///   fails, or if the client is closed; `CancellationError` if the calling task is canceled.
-    public func fetch<E: Endpoint>(
-        _ endpoint: E,
-        _ strategy: StoredOnlyStrategy
-    ) async throws -> Emission<E.Response>? {
-        try await call(endpoint).fetch(strategy)
-    }
-
-    /// Returns the stored value as an explicit type; see ``fetch(_:_:)-(_,StoredOnlyStrategy)``.
-    public func fetch<Value: Decodable & Sendable>(
-        _ endpoint: some Endpoint,
-        as type: Value.Type,
-        _ strategy: StoredOnlyStrategy
-    ) async throws -> Emission<Value>? {
-        try await call(endpoint, as: type).fetch(strategy)
-    }
-
-    /// Emits the stored value first, then the network's value. The same as
-    /// ``startWith(_:ifNetworkFails:)``.
-    public func fetch<E: Endpoint>(
-        _ endpoint: E,
-        _ strategy: CacheAndNetworkStrategy
-    ) -> EmissionStream<E.Response> {
-        call(endpoint).fetch(strategy)
     }
 }
 

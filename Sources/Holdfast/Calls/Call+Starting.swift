@@ -45,7 +45,7 @@ extension Call {
         OnCache(call: cache, onStored: onStored)
     }
 
-    /// Fetches one value, with a strategy that always produces one.
+    /// Fetches one value.
     ///
     /// The strategy determines how the store is used, with or without ``cache``:
     /// `GetFeed().on(client).fetch()` is the same as `client.fetch(GetFeed())`.
@@ -58,18 +58,13 @@ extension Call {
 
     /// Returns the stored value, however stale, with or without ``cache``. Returns `nil` if no
     /// value is stored, if stale use is forbidden, or if the value cannot be read as this type.
+    /// Never contacts the network.
     ///
     /// - Throws: `HoldfastError` if the endpoint does not make a valid request, if a plugin
     ///   fails, or if the client is closed; `CancellationError` if the calling task is canceled.
-    public func fetch(_ strategy: StoredOnlyStrategy) async throws -> Emission<Value>? {
+    public func stored() async throws -> Emission<Value>? {
         let client = try resolvedClient()
         return try await client.stored(cache, try await client.prepareLookup(cache))?.emission
-    }
-
-    /// Emits the stored value first, then the network's value. The same as ``cache`` with
-    /// ``request()``.
-    public func fetch(_ strategy: CacheAndNetworkStrategy) -> EmissionStream<Value> {
-        cache.request()
     }
 
     func resolvedClient() throws -> CachingClient {

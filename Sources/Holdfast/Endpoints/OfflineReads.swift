@@ -26,7 +26,7 @@ public enum OfflineReads: Sendable, Hashable {
     ///
     /// While the origin is reachable, this changes nothing: each fetch contacts the origin as the
     /// response requires, with the stored validators. The stored value is only emitted before the
-    /// network's value (`startWith`, `onCache`), returned by `.storedOnly`, and used if the origin
+    /// network's value (`startWith`, `onCache`), returned by `stored`, and used if the origin
     /// is unreachable or the mode is `offline`. A response with `no-store` is never fresh, even if
     /// it states a lifetime.
     ///

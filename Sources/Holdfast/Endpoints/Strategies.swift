@@ -1,7 +1,6 @@
 import HTTPCache
 
-/// How the client obtains one value from the store and the network. A strategy's type determines
-/// the number of values: this type always produces exactly one.
+/// How the client obtains one value from the store and the network.
 ///
 /// A strategy uses a stale stored value only if no directive (such as `must-revalidate`), change to
 /// the resource or limit of a rule forbids it. A response with status 500, 502, 503 or 504 is
@@ -39,18 +38,6 @@ public struct SingleValueStrategy: Sendable, Hashable {
     }
     /// Returns the network's value, or throws.
     public static let networkOnly = SingleValueStrategy(preference: .networkOnly)
-}
-
-/// Returns the stored value, however stale, or `nil`. Never contacts the network.
-public struct StoredOnlyStrategy: Sendable, Hashable {
-    /// The only strategy of this type.
-    public static let storedOnly = StoredOnlyStrategy()
-}
-
-/// Emits the stored value, if there is one, and then the network's value, as a stream.
-public struct CacheAndNetworkStrategy: Sendable, Hashable {
-    /// The only strategy of this type.
-    public static let cacheAndNetwork = CacheAndNetworkStrategy()
 }
 
 /// How a two-value stream ends if the network fails after the stored value was emitted.

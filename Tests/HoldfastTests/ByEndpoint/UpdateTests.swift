@@ -305,7 +305,7 @@ import Testing
             try await fixture.client.invalidate(endpoint)
             let update = try await fixture.client.update(endpoint) { $0.likes = 2 }
             let call = fixture.client.call(endpoint).with { $0.staleValues = .emitted }
-            #expect(try await call.fetch(.storedOnly)?.isStale == true)
+            #expect(try await call.stored()?.isStale == true)
             #expect(try await update.rollBack())
             // A value that was invalidated before stays invalidated.
             #expect(try await fixture.client.stored(endpoint)?.isStale == true)

@@ -69,7 +69,7 @@ import Testing
             let withoutBoth = await GitHub.user("ada").request().collected().emissions
             #expect(withoutBoth.map(\.value) == [Data(Self.renamed.utf8)])
             // A call without `cache` stored nothing either.
-            let stored = try await GitHub.user("ada").cache.map(User.self).fetch(.storedOnly)
+            let stored = try await GitHub.user("ada").cache.map(User.self).stored()
             #expect(stored?.value.name == "Ada")
         }
     }
@@ -90,7 +90,7 @@ import Testing
             #expect(events.all == ["fresh Ada", "completed"])
             await request()
             #expect(events.all.dropFirst(2) == ["stored Ada", "fresh Ada L.", "completed"])
-            let stored = try await GitHub.user("ada").cache.map(User.self).fetch(.storedOnly)
+            let stored = try await GitHub.user("ada").cache.map(User.self).stored()
             #expect(stored?.value.name == "Ada L.")
         }
     }

@@ -93,7 +93,7 @@ import Testing
             #expect(sources == [.store, .store, .store, .network, nil, .network])
             #expect(fixture.origin.requestCount == 6)
             // Each response was stored on its own.
-            let stored = try await client.fetch(endpoints[5], .storedOnly)
+            let stored = try await client.stored(endpoints[5])
             #expect(stored != nil)
             try await client.close()
         }

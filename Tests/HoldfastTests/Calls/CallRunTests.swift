@@ -49,7 +49,7 @@ import Testing
             let run = CallRun(call)
             #expect(try await run.next()?.value == "two")
             #expect(try await run.next()?.value == nil)
-            #expect(try await fixture.client.fetch(fixture.get("/x"), .storedOnly)?.value == "one")
+            #expect(try await fixture.client.stored(fixture.get("/x"))?.value == "one")
         }
     }
 

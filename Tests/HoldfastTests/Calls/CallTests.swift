@@ -62,7 +62,7 @@ import Testing
                 let emissions = await Shop.item(1).on(fixture.client).request().collected().emissions
                 #expect(emissions.map(\.source) == [.network])
             }
-            let stored = try await fixture.client.fetch(Shop.item(1), .storedOnly)
+            let stored = try await fixture.client.stored(Shop.item(1))
             #expect(stored == nil)
         }
     }
@@ -75,10 +75,10 @@ import Testing
             #expect(first.source == .network)
             #expect(try await item.on(client).fetch().source == .store)
             #expect(try await item.on(client).fetch(.storedFirst).source == .store)
-            #expect(try await item.on(client).fetch(.storedOnly)?.value == Data("1".utf8))
+            #expect(try await item.on(client).stored()?.value == Data("1".utf8))
             #expect(try await item.call.then { _ in item.call }.on(client).fetch().source == .store)
             #expect(try await item.on(client).fetch(.networkOnly).value == Data("2".utf8))
-            #expect(try await client.fetch(item, .storedOnly)?.value == Data("2".utf8))
+            #expect(try await client.stored(item)?.value == Data("2".utf8))
         }
     }
 
@@ -141,7 +141,7 @@ import Testing
             _ = try await call.fetch()
             let both = await call.request().collected()
             #expect(both.emissions.map(\.value) == ["good"] && both.failure == .dataFormat)
-            let stored = try await fixture.client.fetch(Shop.item(1), as: String.self, .storedOnly)
+            let stored = try await fixture.client.stored(Shop.item(1), as: String.self)
             #expect(stored?.value == "good")
         }
     }
@@ -153,7 +153,7 @@ import Testing
             fixture.script("/items/1", .status(.nonAuthoritativeInformation, "yes", fields: fields), .fresh("no"))
             _ = try await call.fetch()
             await expect(.status) { _ = try await call.fetch(.networkOnly) }
-            let stored = try await call.fetch(.storedOnly)
+            let stored = try await call.stored()
             #expect(stored?.value == "yes")
         }
     }
@@ -222,7 +222,7 @@ import Testing
             _ = try await call.fetch()
             let both = await call.request().collected()
             #expect(both.emissions.map(\.value.name) == ["lamp"] && both.failure == .envelope)
-            let stored = try await call.fetch(.storedOnly)
+            let stored = try await call.stored()
             #expect(stored?.value.name == "lamp")
         }
     }
@@ -238,7 +238,7 @@ import Testing
             _ = try await call.fetch()
             let both = await call.request().collected()
             #expect(both.emissions.map(\.value?.name) == ["lamp"] && both.failure == .envelope)
-            let stored = try await call.fetch(.storedOnly)
+            let stored = try await call.stored()
             #expect(stored?.value?.name == "lamp")
         }
     }
@@ -264,7 +264,7 @@ import Testing
             await expect(.status) { _ = try await client.fetch(Rename()) }
             func staleness() async throws -> [Bool?] {
                 var all: [Bool?] = []
-                for call in stored { all.append(try await call.on(client).cache.fetch(.storedOnly)?.isStale) }
+                for call in stored { all.append(try await call.on(client).cache.stored()?.isStale) }
                 return all
             }
             #expect(try await staleness() == [false, false, false])

@@ -65,7 +65,7 @@ import Testing
             try await withTestClient(.init(offlineReads: offlineReads)) { test in
                 test.transport.script(url, .ok(#"{"title": "Stalker"}"#, fields: [.cacheControl: "no-store"]))
                 _ = try await test.client.get(url, as: Movie.self)
-                let stored = try await test.client.fetch(AdHocRequest<Movie>(url), .storedOnly)
+                let stored = try await test.client.stored(AdHocRequest<Movie>(url))
                 #expect((stored != nil) == isStored)
             }
         }

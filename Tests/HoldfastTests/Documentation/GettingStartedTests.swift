@@ -121,7 +121,7 @@ extension ServerEnvironment {
             test.transport.script("https://api.example.com/moments/1/like", .status(.noContent))
             _ = try await test.client.fetch(Moments.feed(of: "harbour"))
             _ = try await test.client.fetch(Moments.like("1"), as: NoContent.self)
-            let stored = try await test.client.fetch(Moments.feed(of: "harbour"), .storedOnly)
+            let stored = try await test.client.stored(Moments.feed(of: "harbour"))
             #expect(stored?.isStale == true)
         }
     }

@@ -119,7 +119,7 @@ import Testing
             _ = try await allMoments(test.client)
             _ = try await test.client.fetch(CreateMoment(title: "Ebb"))
             for endpoint in [GetMoments(), GetMoments(cursor: "c2")] {
-                #expect(try await test.client.fetch(endpoint, .storedOnly)?.isStale == true)
+                #expect(try await test.client.stored(endpoint)?.isStale == true)
             }
         }
     }

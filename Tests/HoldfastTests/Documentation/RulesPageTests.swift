@@ -75,7 +75,7 @@ import Testing
             let stale = try await client.fetch(moment)
             #expect(stale.value == "a" && stale.outcome.detail == .staleIfError)
             try await client.store.removeResponses(tagged: "feed")
-            #expect(try await client.fetch(moment, .storedOnly) == nil)
+            #expect(try await client.stored(moment) == nil)
         }
     }
 

@@ -18,10 +18,10 @@ import Testing
             let quick = try await client.fetch(GetFeed(userID: "harbour"), .staleWhileRevalidate)
             let recent = try await client.fetch(GetFeed(userID: "harbour"), .networkFirst(timeout: .seconds(2)))
             #expect(quick.source == .network && recent.source == .network)
-            if let stored = try await client.fetch(GetFeed(userID: "harbour"), .storedOnly) {
+            if let stored = try await client.stored(GetFeed(userID: "harbour")) {
                 show(stored.value, isOld: stored.isStale)
             }
-            for try await emission in client.fetch(GetFeed(userID: "harbour"), .cacheAndNetwork) {
+            for try await emission in client.startWith(GetFeed(userID: "harbour")) {
                 show(emission.value, isOld: emission.isStale)
             }
             let emissions = client.call(GetFeed(userID: "harbour")).with {

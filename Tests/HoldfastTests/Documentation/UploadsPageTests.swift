@@ -139,8 +139,8 @@ import Testing
             }
             #expect(test.transport.requests.count == 2)
             _ = try await test.client.fetch(LikeMoment(id: "1"))
-            #expect(try await test.client.fetch(MomentsOf(userID: "harbour"), .storedOnly)?.isStale == true)
-            #expect(try await test.client.fetch(Other(), .storedOnly)?.isStale == false)
+            #expect(try await test.client.stored(MomentsOf(userID: "harbour"))?.isStale == true)
+            #expect(try await test.client.stored(Other())?.isStale == false)
         }
     }
 

@@ -135,7 +135,7 @@ import Testing
             empty.emptyContent = .standsFor("[]")
             let none = try await fixture.client.fetch(empty).value
             #expect(none == [])
-            #expect(try await fixture.client.fetch(empty, .storedOnly)?.value == [])
+            #expect(try await fixture.client.stored(empty)?.value == [])
             let call = fixture.client.call(empty, as: Moment?.self).with { $0.emptyContent = .standsFor("null") }
             #expect(try await call.fetch().value == nil)
         }

@@ -195,11 +195,11 @@ import Testing
             _ = try await client.fetch(fixture.get("/x"), as: Data.self)
             let failed = try await client.fetch(fixture.get("/x"), as: Data.self, .networkOnly).value
             #expect(String(decoding: failed, as: UTF8.self).contains("no"))
-            let stored = try await client.fetch(fixture.get("/x"), as: Data.self, .storedOnly)?.value
+            let stored = try await client.stored(fixture.get("/x"), as: Data.self)?.value
             #expect(stored.map { String(decoding: $0, as: UTF8.self) } == good)
             for path in ["/image", "/other"] {
                 _ = try await client.fetch(fixture.get(path), as: Data.self)
-                let kept = try await client.fetch(fixture.get(path), as: Data.self, .storedOnly)
+                let kept = try await client.stored(fixture.get(path), as: Data.self)
                 #expect(kept != nil, "\(path)")
             }
         }

@@ -173,7 +173,7 @@ import Testing
             }
             for (number, request) in requests.enumerated() {
                 #expect(try await fixture.client.fetch(request).value == "\(number)")
-                #expect(try await fixture.client.fetch(request, .storedOnly)?.value == "\(number)")
+                #expect(try await fixture.client.stored(request)?.value == "\(number)")
             }
             // A named principal keeps its responses when its token rotates.
             #expect(

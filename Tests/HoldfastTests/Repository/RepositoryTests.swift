@@ -134,7 +134,7 @@ private struct GraphQLMoments: MomentsRepository {
             #expect(error?.code == .graphQL && error?.graphQLErrors?.errors.first?.code == "GONE")
             #expect(error?.graphQLErrors?.hasData == true && error?.status == .ok)
             #expect(error?.outcome == .failed)
-            let kept = try await fixture.client.fetch(moments.feed("harbour"), .storedOnly)
+            let kept = try await fixture.client.stored(moments.feed("harbour"))
             #expect(kept?.value == stored)
             let unknown = await failure { _ = try await moments.details(of: "nobody") }
             #expect(unknown?.code == .graphQL)

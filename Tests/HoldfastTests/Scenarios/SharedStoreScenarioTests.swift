@@ -64,7 +64,7 @@ import Testing
             fixture.script("/x", .fresh("1"), .fresh("2"), .fresh("3"))
             _ = try await fixture.client.fetch(fixture.get("/x"))
             #expect(try await reader.fetch(fixture.get("/x"), .networkOnly).value == "2")
-            #expect(try await reader.fetch(fixture.get("/x"), .storedOnly)?.value == "1")
+            #expect(try await reader.stored(fixture.get("/x"))?.value == "1")
             let stream = await reader.startWith(fixture.get("/x")).collected()
             #expect(stream.emissions.map(\.value) == ["1", "3"] && stream.failure == nil)
             await #expect(throws: StoreError.self) { try await reader.update(fixture.get("/x")) { $0 = "9" } }

@@ -236,7 +236,7 @@ import Testing
             try await invalidate(fixture)
             gate.open()
             while events.all.count < 2 { await Task.yield() }
-            #expect(try await fixture.client.fetch(Self.x, .storedOnly)?.value == "1")
+            #expect(try await fixture.client.stored(Self.x)?.value == "1")
             let before = lookups.count
             try await fixture.store.invalidateResponses(tagged: "other")
             while lookups.count == before { await Task.yield() }

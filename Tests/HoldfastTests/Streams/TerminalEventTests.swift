@@ -100,7 +100,7 @@ import Testing
             }
             #expect(error?.code == code)
             while fixture.client.inFlightFetchCount > 0 { await Task.yield() }
-            #expect(try await fixture.client.fetch(fixture.get("/x"), .storedOnly)?.value == "1")
+            #expect(try await fixture.client.stored(fixture.get("/x"))?.value == "1")
         }
     }
 
@@ -121,7 +121,7 @@ import Testing
             fixture.origin.force(.truncate(after: 10), path: "/x")
             let both = await fixture.client.startWith(request).collected()
             #expect(both.emissions.map(\.value) == [Data("good".utf8)] && both.failure != nil)
-            let kept = try await fixture.client.fetch(request, .storedOnly)
+            let kept = try await fixture.client.stored(request)
             #expect(kept?.value == Data("good".utf8))
         }
     }
@@ -180,7 +180,7 @@ import Testing
             fixture.script("/x", .fresh(#"["a"]"#), .fresh(#"[1]"#))
             let call = fixture.client.call(fixture.get("/x"))
             _ = try await call.map([String].self).fetch()
-            #expect(try await call.map([Int].self).fetch(.storedOnly) == nil)
+            #expect(try await call.map([Int].self).stored() == nil)
             #expect(try await call.map([Int].self).fetch(strategy).value == [1])
             #expect(fixture.transport.requests.count == 2)
         }

@@ -92,7 +92,7 @@ package struct EndpointRequirement: Sendable {
             "strategy",
             ["SingleValueStrategy"],
             alsoNamed: ["cacheStrategy", "fetchStrategy"],
-            of: ["CacheAndNetworkStrategy", "StoredOnlyStrategy"]
+            of: ["String", "CacheRequest.Preference"]
         ),
         EndpointRequirement(
             "invalidates",
