@@ -32,7 +32,7 @@ import Testing
         var task: HTTPTask {
             .parameters(
                 body: ["grant_type": "refresh_token", "refresh_token": .string(refreshToken)],
-                bodyEncoder: URLParameterEncoder()
+                bodyEncoder: FormContentEncoder()
             )
         }
     }

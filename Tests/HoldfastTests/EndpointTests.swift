@@ -36,7 +36,7 @@ import Testing
             try url("https://a.example", "/", .query(parameters))
                 == "https://a.example/?a=x%20y%26%3D&m%5Bc%5D=true&m%5Bd%5D=1&m%5Bd%5D=2&z=1&%C3%BC=1.5"
         )
-        let json = try JSONParameterEncoder().encode(parameters)
+        let json = try JSONContentEncoder().encode(parameters)
         #expect(
             String(decoding: json, as: UTF8.self)
                 == #"{"a":"x y&=","empty":null,"m":{"c":true,"d":[1,2]},"z":1,"ü":1.5}"#
@@ -53,7 +53,7 @@ import Testing
                 parameters[name] = .object(RequestParameters(["b": 1, "a": .string(name)]))
             }
             let uri = try url("https://a.example", "/", .query(parameters))
-            let content = String(decoding: try JSONParameterEncoder().encode(parameters), as: UTF8.self)
+            let content = String(decoding: try JSONContentEncoder().encode(parameters), as: UTF8.self)
             #expect(uri + content == expected ?? uri + content)
             expected = uri + content
         }
@@ -70,8 +70,20 @@ import Testing
 
     @Test func numbersKeepAllTheirDigits() throws {
         let parameters: RequestParameters = ["a": .init(Int64.max), "b": .init(UInt64.max), "c": .init(Int64.min)]
-        let text = String(decoding: try JSONParameterEncoder().encode(parameters), as: UTF8.self)
+        let text = String(decoding: try JSONContentEncoder().encode(parameters), as: UTF8.self)
         #expect(text == #"{"a":9223372036854775807,"b":18446744073709551615,"c":-9223372036854775808}"#)
+    }
+
+    /// As JSON, `1.0` would be `1`.
+    @Test func numbersKeepAllTheirDigitsInAForm() throws {
+        let parameters: RequestParameters = [
+            "a": Int64.max, "b": UInt64.max, "c": Int64.min, "d": 1.0, "e": .object(["f": UInt64.max, "g": 1.0]),
+        ]
+        let text = String(decoding: try FormContentEncoder().encode(parameters), as: UTF8.self)
+        #expect(
+            text == "a=9223372036854775807&b=18446744073709551615&c=-9223372036854775808&d=1.0"
+                + "&e%5Bf%5D=18446744073709551615&e%5Bg%5D=1.0"
+        )
     }
 
     @Test func exponentIsEscapedInAQuery() throws {
@@ -80,8 +92,10 @@ import Testing
 
     @Test func unencodableValueIsAnError() {
         for number in [Double.nan, .infinity] {
-            #expect(throws: HoldfastError.self) { try JSONParameterEncoder().encode(["x": .number(number)]) }
-            #expect(throws: HoldfastError.self) { try URLParameterEncoder().query(["x": .number(number)]) }
+            let parameters: RequestParameters = ["x": .number(number)]
+            #expect(throws: HoldfastError.self) { try JSONContentEncoder().encode(parameters) }
+            #expect(throws: HoldfastError.self) { try FormContentEncoder().encode(parameters) }
+            #expect(throws: HoldfastError.self) { try URLParameterEncoder().query(parameters) }
         }
     }
 
@@ -104,7 +118,7 @@ import Testing
         #expect(try endpoint.request(defaults: .init()).head.headerFields[.contentType] == "application/json")
         endpoint.headers = [.contentType: "application/vnd.api+json"]
         #expect(try endpoint.request(defaults: .init()).head.headerFields[.contentType] == "application/vnd.api+json")
-        endpoint.task = .parameters(body: ["a": 1], bodyEncoder: URLParameterEncoder(), headers: [.accept: "x/y"])
+        endpoint.task = .parameters(body: ["a": 1], bodyEncoder: FormContentEncoder(), headers: [.accept: "x/y"])
         endpoint.headers = [:]
         let form = try endpoint.request(defaults: .init())
         #expect(form.head.headerFields[.contentType] == "application/x-www-form-urlencoded")

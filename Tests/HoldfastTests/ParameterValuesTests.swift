@@ -20,7 +20,7 @@ import Testing
     }
 
     private func json(_ parameters: RequestParameters) throws -> String {
-        String(decoding: try JSONParameterEncoder().encode(parameters), as: UTF8.self)
+        String(decoding: try JSONContentEncoder().encode(parameters), as: UTF8.self)
     }
 
     @Test func literalsTakeVariablesOfUsualTypes() throws {
@@ -167,8 +167,10 @@ import Testing
     }
 
     /// An encoder that reads only the number of parameters.
-    private struct CountingEncoder: ParameterEncoder {
+    private struct CountingEncoder: ContentEncoder {
         let contentType = "text/plain"
-        func encode(_ parameters: RequestParameters) throws -> Data { Data("\(parameters.values.count)".utf8) }
+        func encode(_ value: any Encodable) throws -> Data {
+            Data("\((value as? RequestParameters)?.values.count ?? 0)".utf8)
+        }
     }
 }

@@ -116,7 +116,7 @@ import Testing
                 parameters[name] = .object(inner)
             }
             var written = try Self.encoders.map { try $0.query(parameters) }
-            written.append(String(decoding: try JSONParameterEncoder().encode(parameters), as: UTF8.self))
+            written.append(String(decoding: try JSONContentEncoder().encode(parameters), as: UTF8.self))
             written.append(String(decoding: try FormContentEncoder().encode(parameters), as: UTF8.self))
             #expect(written == expected ?? written, "seed \(seed)")
             expected = written

@@ -51,10 +51,11 @@ extension HTTPTask {
                         "The form sent by '\(method)' has no parameters. Add some, or use the task 'plain'."
                 )
             }
+            let form = FormContentEncoder(encoder)
             return EncodedTask(
                 query: try query(),
-                content: .buffer(ByteBuffer(bytes: try encoder.encode(parameters))),
-                contentType: encoder.contentType
+                content: .buffer(ByteBuffer(bytes: try form.encode(parameters))),
+                contentType: form.contentType
             )
         case .encodable(let value, let encoder):
             let content = ByteBuffer(bytes: try encoder.encode(value))

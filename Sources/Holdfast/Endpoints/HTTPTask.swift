@@ -20,7 +20,7 @@ public enum HTTPTask: Sendable {
         url: RequestParameters = [:],
         body: RequestParameters? = nil,
         urlEncoder: URLParameterEncoder = URLParameterEncoder(),
-        bodyEncoder: any ParameterEncoder = JSONParameterEncoder(),
+        bodyEncoder: any ContentEncoder = JSONContentEncoder(),
         headers: HTTPFields = [:]
     )
     /// Parameters as `name=value&…`, in the query or as a form. A form without parameters is an

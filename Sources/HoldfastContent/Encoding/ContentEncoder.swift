@@ -4,7 +4,8 @@
     public import Foundation
 #endif
 
-/// Encodes an `Encodable` value as content. Equal values encode to equal bytes in every process.
+/// Encodes parameters or any `Encodable` value as content. Equal values encode to equal bytes in
+/// every process.
 public protocol ContentEncoder: Sendable {
     /// The media type of the content, sent as `Content-Type` if no other is set.
     var contentType: String { get }
@@ -77,7 +78,7 @@ public struct FormContentEncoder: ContentEncoder, Hashable {
     }
 
     /// The media type of a form, `application/x-www-form-urlencoded`.
-    public var contentType: String { conventions.contentType }
+    public var contentType: String { "application/x-www-form-urlencoded" }
 
     /// Encodes a value as a form.
     ///
@@ -91,7 +92,7 @@ public struct FormContentEncoder: ContentEncoder, Hashable {
                 message: "The content of type '\(type(of: value))' has no field names, and a form needs them."
             )
         }
-        return try conventions.encode(parameters)
+        return Data(try conventions.query(parameters).utf8)
     }
 }
 

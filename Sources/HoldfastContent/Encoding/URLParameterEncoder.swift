@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
-
 /// Encodes parameters as `name=value&…`, for the query of a URL or as a form in the content
 /// (`application/x-www-form-urlencoded`).
 ///
@@ -17,7 +11,7 @@
 ///   yourself.
 /// - A nested name that contains the nesting's own characters is an error, because it could be read
 ///   as a deeper name.
-public struct URLParameterEncoder: ParameterEncoder, Hashable {
+public struct URLParameterEncoder: Sendable, Hashable {
     /// The format of an array.
     public enum Arrays: Sendable, Hashable {
         /// `id=1&id=2`.
@@ -75,14 +69,6 @@ public struct URLParameterEncoder: ParameterEncoder, Hashable {
         self.nesting = nesting
         self.booleans = booleans
         self.spaces = spaces
-    }
-
-    /// The media type of a form, `application/x-www-form-urlencoded`.
-    public var contentType: String { "application/x-www-form-urlencoded" }
-
-    /// Encodes the parameters as a form: see ``query(_:)``.
-    public func encode(_ parameters: RequestParameters) throws -> Data {
-        Data(try query(parameters).utf8)
     }
 
     /// Encodes the parameters as a query without `?`. The query is empty if there are no

@@ -44,10 +44,12 @@ import Testing
         var headers: HTTPFields { [.acceptLanguage: "de"] }
     }
 
-    /// A parameter encoder of the application's own.
-    private struct LineEncoder: ParameterEncoder {
+    /// An encoder of the application's own.
+    private struct LineEncoder: ContentEncoder {
         var contentType: String { "text/plain" }
-        func encode(_ parameters: RequestParameters) throws -> Data { Data("\(parameters.values.count) line".utf8) }
+        func encode(_ value: any Encodable) throws -> Data {
+            Data("\((value as? RequestParameters)?.values.count ?? 0) line".utf8)
+        }
     }
 
     private func configuration(_ url: String, _ name: String = "qa") -> CachingClient.Configuration {
