@@ -2,7 +2,7 @@ import GRDB
 import GRDBSQLite
 import Holdfast
 
-// swift run --package-path Tests/GRDBPackage GRDBAndHoldfast store-first
+// swift run --package-path Tests/CollisionPackage GRDBAndHoldfast store-first
 //
 // Uses a database through GRDB and a store through Holdfast at the same time. Without the argument,
 // GRDB is the first to use SQLite.
