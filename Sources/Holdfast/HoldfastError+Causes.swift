@@ -27,7 +27,8 @@ extension HoldfastError {
     init(_ error: any Error, target: String) {
         switch error {
         case let error as HoldfastError: self = error
-        case is CancellationError: self.init(code: .cancelled, message: "The request for '\(target)' was canceled.")
+        case is CancellationError:
+            self.init(code: .cancelled, message: "The request for '\(target)' was canceled.", cause: error)
         case let error as ExchangeError:
             self.init(code: Code(error.code), message: error.message, cause: error.cause ?? error)
         case let error as StoreError where error.code == .closed:

@@ -51,7 +51,7 @@ import Testing
                         response.accessToken,
                         expiresAt: clock.now().adding(.seconds(response.expiresIn))
                     )
-                } catch let error as HoldfastError where error.status == .badRequest {
+                } catch let error where error.status == .badRequest {
                     throw LoginRequired()
                 }
             }

@@ -77,7 +77,7 @@ import Testing
                             _ = try await fixture.client.fetch(endpoint)
                             return nil
                         } catch {
-                            return (error as? HoldfastError)?.code
+                            return error.code
                         }
                     }
                 }

@@ -147,7 +147,7 @@ import Testing
                 await fixture.transport.waitForRequests(1)
             }
             call.cancel()
-            #expect(await call.value == ["CancellationError"])
+            #expect(await call.value == ["cancelled"])
         }
     }
 

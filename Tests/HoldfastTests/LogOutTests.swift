@@ -175,7 +175,7 @@ import Testing
                                     let value = try await fixture.client.fetch(endpoint).value
                                     if value != "Bearer \(name.map { "\($0)'s own" } ?? "t1")" { return false }
                                 } catch {
-                                    return name == nil && (error as? HoldfastError)?.code == .loginRequired
+                                    return name == nil && error.code == .loginRequired
                                 }
                             }
                             return true

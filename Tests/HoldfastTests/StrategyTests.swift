@@ -63,7 +63,7 @@ import Testing
             do {
                 _ = try await fixture.client.fetch(fixture.get("/failing?status=418"))
                 Issue.record("418 was accepted.")
-            } catch let error as HoldfastError {
+            } catch {
                 #expect(error.code == .status && error.status?.code == 418 && error.body?.isEmpty == false)
             }
         }
@@ -75,7 +75,7 @@ import Testing
             do {
                 _ = try await fixture.client.fetch(html, as: Feed.self)
                 Issue.record("HTML was decoded as a feed.")
-            } catch let error as HoldfastError {
+            } catch {
                 #expect(error.code == .decodingFailed && error.body?.isEmpty == false)
                 #expect(!error.message.contains("<"))
             }

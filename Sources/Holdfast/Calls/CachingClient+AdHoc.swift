@@ -13,14 +13,14 @@ extension CachingClient {
     /// let feed = try await client.get("https://api.example.com/feed", as: Feed.self).value
     /// ```
     ///
-    /// - Throws: `HoldfastError`; `CancellationError` if the calling task is canceled.
+    /// - Throws: `HoldfastError`, with code `cancelled` if the calling task is canceled.
     public func get<Value: Decodable & Sendable>(
         _ url: String,
         as type: Value.Type,
         query: RequestParameters = [:],
         headers: HTTPFields = [:],
         _ strategy: SingleValueStrategy? = nil
-    ) async throws -> Emission<Value> {
+    ) async throws(HoldfastError) -> Emission<Value> {
         try await fetch(AdHocRequest<Value>(url, query: query, headers: headers), strategy)
     }
 
@@ -64,14 +64,14 @@ extension CachingClient {
     /// ```
     ///
     /// - Parameter type: the type that the response decodes to. By default, its content is ignored.
-    /// - Throws: `HoldfastError`; `CancellationError` if the calling task is canceled.
+    /// - Throws: `HoldfastError`, with code `cancelled` if the calling task is canceled.
     @discardableResult
     public func post<Value: Decodable & Sendable>(
         _ url: String,
         _ content: any Encodable & Sendable,
         as type: Value.Type = NoContent.self,
         headers: HTTPFields = [:]
-    ) async throws -> Emission<Value> {
+    ) async throws(HoldfastError) -> Emission<Value> {
         try await fetch(AdHocRequest<Value>(url, method: .post, task: .encodable(content), headers: headers))
     }
 
@@ -82,7 +82,7 @@ extension CachingClient {
         _ content: any Encodable & Sendable,
         as type: Value.Type = NoContent.self,
         headers: HTTPFields = [:]
-    ) async throws -> Emission<Value> {
+    ) async throws(HoldfastError) -> Emission<Value> {
         try await fetch(AdHocRequest<Value>(url, method: .put, task: .encodable(content), headers: headers))
     }
 
@@ -93,7 +93,7 @@ extension CachingClient {
         _ content: any Encodable & Sendable,
         as type: Value.Type = NoContent.self,
         headers: HTTPFields = [:]
-    ) async throws -> Emission<Value> {
+    ) async throws(HoldfastError) -> Emission<Value> {
         try await fetch(AdHocRequest<Value>(url, method: .patch, task: .encodable(content), headers: headers))
     }
 
@@ -104,7 +104,7 @@ extension CachingClient {
         as type: Value.Type = NoContent.self,
         query: RequestParameters = [:],
         headers: HTTPFields = [:]
-    ) async throws -> Emission<Value> {
+    ) async throws(HoldfastError) -> Emission<Value> {
         try await fetch(AdHocRequest<Value>(url, method: .delete, task: .query(query), headers: headers))
     }
 }

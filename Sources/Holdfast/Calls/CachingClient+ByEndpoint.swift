@@ -1,5 +1,6 @@
 import HTTPCache
 public import HTTPCacheSemantics
+public import HoldfastContent
 public import OfflineStore
 
 /// Access to stored responses by endpoint.
@@ -12,8 +13,8 @@ extension CachingClient {
     /// is forbidden, or if the value cannot be read as this type. Never contacts the network.
     ///
     /// - Throws: `HoldfastError` if the endpoint does not make a valid request, if a plugin
-    ///   fails, or if the client is closed; `CancellationError` if the calling task is canceled.
-    public func stored<E: Endpoint>(_ endpoint: E) async throws -> Emission<E.Response>? {
+    ///   fails, or if the client is closed; with code `cancelled` if the calling task is canceled.
+    public func stored<E: Endpoint>(_ endpoint: E) async throws(HoldfastError) -> Emission<E.Response>? {
         try await call(endpoint).stored()
     }
 
@@ -21,7 +22,7 @@ extension CachingClient {
     public func stored<Value: Decodable & Sendable>(
         _ endpoint: some Endpoint,
         as type: Value.Type
-    ) async throws -> Emission<Value>? {
+    ) async throws(HoldfastError) -> Emission<Value>? {
         try await call(endpoint, as: type).stored()
     }
 

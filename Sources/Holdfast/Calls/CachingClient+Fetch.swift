@@ -1,23 +1,25 @@
+public import HoldfastContent
+
 extension CachingClient {
     /// Fetches one value.
     ///
     /// - Parameter strategy: the endpoint's own by default.
-    /// - Throws: `HoldfastError`; `CancellationError` if the calling task is canceled.
+    /// - Throws: `HoldfastError`, with code `cancelled` if the calling task is canceled.
     public func fetch<E: Endpoint>(
         _ endpoint: E,
         _ strategy: SingleValueStrategy? = nil
-    ) async throws -> Emission<E.Response> {
+    ) async throws(HoldfastError) -> Emission<E.Response> {
         try await call(endpoint).fetch(strategy)
     }
 
     /// Fetches one value as an explicit type.
     ///
-    /// - Throws: `HoldfastError`; `CancellationError` if the calling task is canceled.
+    /// - Throws: `HoldfastError`, with code `cancelled` if the calling task is canceled.
     public func fetch<Value: Decodable & Sendable>(
         _ endpoint: some Endpoint,
         as type: Value.Type,
         _ strategy: SingleValueStrategy? = nil
-    ) async throws -> Emission<Value> {
+    ) async throws(HoldfastError) -> Emission<Value> {
         try await call(endpoint, as: type).fetch(strategy)
     }
 }

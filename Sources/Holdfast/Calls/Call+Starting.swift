@@ -1,4 +1,4 @@
-import HoldfastContent
+public import HoldfastContent
 
 extension Call {
     /// Returns the emissions of this call. The request starts when the stream is iterated or
@@ -51,9 +51,9 @@ extension Call {
     /// `GetFeed().on(client).fetch()` is the same as `client.fetch(GetFeed())`.
     ///
     /// - Parameter strategy: the endpoint's own by default.
-    /// - Throws: `HoldfastError`; `CancellationError` if the calling task is canceled.
-    public func fetch(_ strategy: SingleValueStrategy? = nil) async throws -> Emission<Value> {
-        try await resolvedClient().deliver(cache, strategy ?? endpoint.strategy).emission
+    /// - Throws: `HoldfastError`, with code `cancelled` if the calling task is canceled.
+    public func fetch(_ strategy: SingleValueStrategy? = nil) async throws(HoldfastError) -> Emission<Value> {
+        try await converting { try await resolvedClient().deliver(cache, strategy ?? endpoint.strategy).emission }
     }
 
     /// Returns the stored value, however stale, with or without ``cache``. Returns `nil` if no
@@ -61,10 +61,22 @@ extension Call {
     /// Never contacts the network.
     ///
     /// - Throws: `HoldfastError` if the endpoint does not make a valid request, if a plugin
-    ///   fails, or if the client is closed; `CancellationError` if the calling task is canceled.
-    public func stored() async throws -> Emission<Value>? {
-        let client = try resolvedClient()
-        return try await client.stored(cache, try await client.prepareLookup(cache))?.emission
+    ///   fails, or if the client is closed; with code `cancelled` if the calling task is canceled.
+    public func stored() async throws(HoldfastError) -> Emission<Value>? {
+        try await converting {
+            let client = try resolvedClient()
+            return try await client.stored(cache, try await client.prepareLookup(cache))?.emission
+        }
+    }
+
+    /// Runs `body`, and converts every other error to a `HoldfastError` with the error as its
+    /// cause.
+    private func converting<Result>(_ body: () async throws -> Result) async throws(HoldfastError) -> Result {
+        do {
+            return try await body()
+        } catch {
+            throw HoldfastError(error, target: "\(Swift.type(of: endpoint))")
+        }
     }
 
     func resolvedClient() throws -> CachingClient {

@@ -29,8 +29,11 @@ public struct ScopedClient<E: Endpoint, Value: Decodable & Sendable>: Sendable {
 
     /// Fetches one value, with a strategy that always produces one; by default, the endpoint's own.
     ///
-    /// - Throws: `HoldfastError`; `CancellationError` if the calling task is canceled.
-    public func fetch(_ endpoint: E, _ strategy: SingleValueStrategy? = nil) async throws -> Emission<Value> {
+    /// - Throws: `HoldfastError`, with code `cancelled` if the calling task is canceled.
+    public func fetch(
+        _ endpoint: E,
+        _ strategy: SingleValueStrategy? = nil
+    ) async throws(HoldfastError) -> Emission<Value> {
         try await call(endpoint).fetch(strategy)
     }
 
@@ -56,8 +59,8 @@ public struct ScopedClient<E: Endpoint, Value: Decodable & Sendable>: Sendable {
     /// Returns the stored value, however stale; see ``CachingClient/stored(_:)``.
     ///
     /// - Throws: `HoldfastError` if the endpoint does not make a valid request, if a plugin
-    ///   fails, or if the client is closed; `CancellationError` if the calling task is canceled.
-    public func stored(_ endpoint: E) async throws -> Emission<Value>? {
+    ///   fails, or if the client is closed; with code `cancelled` if the calling task is canceled.
+    public func stored(_ endpoint: E) async throws(HoldfastError) -> Emission<Value>? {
         try await client.stored(endpoint, as: Value.self)
     }
 

@@ -110,7 +110,7 @@ import Testing
             do {
                 _ = try await call.fetch()
                 Issue.record("It made a number of 'nine'.")
-            } catch let error as HoldfastError {
+            } catch {
                 #expect(error.code == .dataFormat && error.body == Array("nine".utf8))
                 #expect(!error.message.contains("nine"))
             }
@@ -126,7 +126,7 @@ import Testing
             do {
                 _ = try await call.fetch()
                 Issue.record("Nothing was thrown.")
-            } catch let error as HoldfastError {
+            } catch {
                 #expect(error.code == .dataFormat && error.cause is Odd)
             }
         }

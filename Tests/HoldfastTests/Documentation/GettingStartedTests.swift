@@ -102,9 +102,9 @@ extension ServerEnvironment {
             while await screen.feed == nil { await Task.yield() }
             do {
                 _ = try await client.fetch(GetFeed(userID: "harbour"))
-            } catch let error as HoldfastError where error.code == .offlineMiss {
+            } catch let error where error.code == .offlineMiss {
                 // Nothing is stored, and the mode forbids network use.
-            } catch let error as HoldfastError {
+            } catch {
                 report(error)
             }
             try await CachingClient.$current.withValue(client) {

@@ -85,7 +85,7 @@ import Testing
             do {
                 _ = try await client.fetch(GetFeed(userID: "harbour"))
                 Issue.record("Nothing was thrown.")
-            } catch let error as HoldfastError {
+            } catch {
                 #expect(!error.message.contains(key) && !error.message.contains(token))
             }
         }

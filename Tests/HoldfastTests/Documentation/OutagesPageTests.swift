@@ -26,7 +26,7 @@ import Testing
         do {
             let emission = try await client.fetch(GetFeed(userID: "harbour"))
             show(emission.value, isOld: emission.isStale)
-        } catch let error as HoldfastError {
+        } catch {
             switch error.code {
             case .originUnreachable, .offlineMiss, .staleForbidden: showOffline(error.recoverySuggestion)
             case .overloaded, .timeout, .truncated: showTryAgain()

@@ -147,12 +147,12 @@ import Testing
     @Test func graphQLErrorsAreReported() async throws {
         let reported = Events()
         func report(_ messages: [String]) { messages.forEach(reported.append) }
-        try await withTestClient(.init(environment: .production)) { test in
+        try await withTestClient(.init(environment: .production)) { test async throws in
             let client = test.client
             test.transport.script("https://api.example.com/graphql", .ok(#"{"errors": [{"message": "no"}]}"#))
-            do {
+            do throws(HoldfastError) {
                 _ = try await client.fetch(MomentsOf(userID: "harbour"))
-            } catch let error as HoldfastError where error.code == .graphQL {
+            } catch let error where error.code == .graphQL {
                 report(error.graphQLErrors?.errors.map(\.message) ?? [])
             }
         }

@@ -14,7 +14,7 @@ import Testing
             Issue.record("The call succeeded.")
             return nil
         } catch {
-            return error as? HoldfastError
+            return error
         }
     }
 

@@ -177,7 +177,7 @@ import Testing
             do {
                 let emission = try await fixture.client.fetch(feed)
                 #expect(emission.status.outcome == outcome)
-            } catch let error as HoldfastError {
+            } catch {
                 #expect(error.outcome == outcome, "\(error)")
             }
         }

@@ -119,7 +119,9 @@ import Testing
             }
             try await plugin.isAsked.wait()
             if ending == .closing { try await client.close() } else { work.cancel() }
-            #expect(await work.value == Self.expected(ending))
+            // A call of one value throws only the layer's own error.
+            let isCode = access == .stored && ending != .closing
+            #expect(await work.value == (isCode ? "cancelled" : Self.expected(ending)))
         }
     }
 
