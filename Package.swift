@@ -51,7 +51,9 @@ let unixSignals = gatewayDependency("UnixSignals", package: "swift-service-lifec
 
 let package = Package(
     name: "holdfast",
-    platforms: [.macOS(.v15)],
+    // The least that 'Mutex' and task executors allow. Linux is tested; on these platforms, only
+    // the imports were checked.
+    platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .library(name: "Holdfast", targets: ["Holdfast"]),
         .library(name: "HoldfastFleet", targets: ["HoldfastFleet"]),
