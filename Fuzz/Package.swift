@@ -104,7 +104,10 @@ let package = Package(
         ),
         .target(
             name: "GatewayRouting",
-            dependencies: ["HTTPCacheSemantics", "HoldfastConfiguration", "HTTPWire", httpTypes, nioCore],
+            dependencies: [
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastConfiguration", "HTTPWire",
+                httpTypes, nioCore,
+            ],
             swiftSettings: settings
         ),
         .target(
