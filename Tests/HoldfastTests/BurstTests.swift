@@ -73,7 +73,7 @@ import Testing
                 for number in 0..<30 {
                     let endpoint = fixture.get("/bytes/10?surplus=\(number)")
                     surplus.addTask {
-                        do {
+                        do throws(HoldfastError) {
                             _ = try await fixture.client.fetch(endpoint)
                             return nil
                         } catch {

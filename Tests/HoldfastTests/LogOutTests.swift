@@ -171,7 +171,7 @@ import Testing
                         group.addTask {
                             for step in 0..<paths {
                                 let endpoint = Mail(path: "/\((step + caller) % paths)", principal: name)
-                                do {
+                                do throws(HoldfastError) {
                                     let value = try await fixture.client.fetch(endpoint).value
                                     if value != "Bearer \(name.map { "\($0)'s own" } ?? "t1")" { return false }
                                 } catch {

@@ -200,7 +200,7 @@ import Testing
         let breaking = Substituting(events: events) { _ in throw Broken() }
         try await ScriptedFixture.run(configuration(breaking)) { fixture in
             fixture.script("/x", .failure(.connect))
-            do {
+            do throws(HoldfastError) {
                 _ = try await fixture.client.fetch(fixture.get("/x"))
                 Issue.record("There was a value.")
             } catch {
@@ -293,7 +293,7 @@ import Testing
             struct Refused: Error {}
             await expect(.dataFormat) { _ = try await call.validate { _ in throw Refused() }.fetch() }
             await expect(.status) { _ = try await call.accepting([201]).fetch() }
-            do {
+            do throws(HoldfastError) {
                 _ = try await fixture.client.fetch(fixture.get("/x"), as: Feed.self)
                 Issue.record("There was a feed.")
             } catch {

@@ -107,7 +107,7 @@ import Testing
         try await ScriptedClient.run { fixture in
             fixture.script("/items/1", .fresh("nine"))
             let call = Shop.item(1).on(fixture.client).map(String.self).compactMap { Int($0) }
-            do {
+            do throws(HoldfastError) {
                 _ = try await call.fetch()
                 Issue.record("It made a number of 'nine'.")
             } catch {
@@ -123,7 +123,7 @@ import Testing
         try await ScriptedClient.run { fixture in
             fixture.script("/items/1", .fresh("9"))
             let call = Shop.item(1).on(fixture.client).map { _ -> Int in throw Odd() }
-            do {
+            do throws(HoldfastError) {
                 _ = try await call.fetch()
                 Issue.record("Nothing was thrown.")
             } catch {

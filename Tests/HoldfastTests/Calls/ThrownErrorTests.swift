@@ -73,7 +73,7 @@ import Testing
             let call = fixture.client.call(fixture.get("/x")).map { _ -> Int in
                 throw HoldfastError(code: .init("sold-out"), message: "Nothing is left.")
             }
-            do {
+            do throws(HoldfastError) {
                 _ = try await call.fetch()
                 Issue.record("Nothing was thrown.")
             } catch let error where error.code == .init("sold-out") {

@@ -100,7 +100,7 @@ extension ServerEnvironment {
             await screen.open(client)
             await test.transport.waitForRequests(3)
             while await screen.feed == nil { await Task.yield() }
-            do {
+            do throws(HoldfastError) {
                 _ = try await client.fetch(GetFeed(userID: "harbour"))
             } catch let error where error.code == .offlineMiss {
                 // Nothing is stored, and the mode forbids network use.

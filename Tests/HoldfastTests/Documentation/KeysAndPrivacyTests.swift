@@ -82,7 +82,7 @@ import Testing
             let first = try client.request(for: GetFeed(userID: "harbour"))
             #expect(first.principal == "user-4711" && first.head.path?.contains(key) == true)
             test.transport.isReachable = false
-            do {
+            do throws(HoldfastError) {
                 _ = try await client.fetch(GetFeed(userID: "harbour"))
                 Issue.record("Nothing was thrown.")
             } catch {
