@@ -60,7 +60,7 @@ import Testing
 
     @Test func rejectedStatusIsAnErrorWithItsBody() async throws {
         try await ClientFixture.run { fixture in
-            do {
+            do throws(HoldfastError) {
                 _ = try await fixture.client.fetch(fixture.get("/failing?status=418"))
                 Issue.record("418 was accepted.")
             } catch {
@@ -72,7 +72,7 @@ import Testing
     @Test func undecodableBodyIsAnErrorAndKeepsTheStoredResponse() async throws {
         try await ClientFixture.run { fixture in
             let html = PathEndpoint(baseURL: fixture.origin.baseURL, path: "/html")
-            do {
+            do throws(HoldfastError) {
                 _ = try await fixture.client.fetch(html, as: Feed.self)
                 Issue.record("HTML was decoded as a feed.")
             } catch {
