@@ -109,11 +109,13 @@ final class RecordedHit {
     private var request: GatewayRequest? {
         var limits = MessageLimits()
         (limits.startLine, limits.fieldBlock, limits.fieldCount) = (1 << 30, 1 << 30, 1 << 30)
-        if case .http2 = receivedProtocol {
+        switch receivedProtocol {
+        case .http10, .http11:
+            var decoder = RequestDecoder(limits: limits)
+            decoder.append(bytes)
+            return (try? decoder.nextHead())?.request
+        case .http2:
             return try? HTTP2FieldSection(bytes, limits: limits).head(endsStream: true).request
         }
-        var decoder = RequestDecoder(limits: limits)
-        decoder.append(bytes)
-        return (try? decoder.nextHead())?.request
     }
 }
