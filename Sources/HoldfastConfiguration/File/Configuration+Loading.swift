@@ -25,6 +25,12 @@ extension Configuration {
     }
 
     private init(contentsOf path: String, environment: [String: String], looksUpValues: Bool) throws {
+        let text = try Self.text(ofFile: path)
+        try self.init(yaml: text, file: path, environment: environment, looksUpValues: looksUpValues)
+    }
+
+    /// - Throws: ``ConfigurationError``
+    static func text(ofFile path: String) throws -> String {
         let bytes: [UInt8]
         switch FileContent.read(path, limit: Document.maximumLength) {
         case .success(let found): bytes = found
@@ -34,7 +40,7 @@ extension Configuration {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw ConfigurationError([.init(file: path, message: "The file is not UTF-8.")])
         }
-        try self.init(yaml: text, file: path, environment: environment, looksUpValues: looksUpValues)
+        return text
     }
 
     /// Parses the text of a configuration file. JSON is valid YAML, so it is also accepted.

@@ -53,7 +53,7 @@ struct FleetStatus: AsyncParsableCommand {
     private func runningGateway() throws -> ControlClient? {
         if location.socket != nil || file == nil { return try location.gateway() }
         // The file may not set a store.
-        guard let store = try? location.namedStore() else { return nil }
+        guard let store = try? location.namedStore(warns: false) else { return nil }
         return ControlSocket.inStore(store.folder).reach == .nobody ? nil : try location.gateway()
     }
 

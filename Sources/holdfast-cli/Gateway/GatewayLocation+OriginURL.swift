@@ -16,7 +16,7 @@ extension GatewayLocation {
     func originURL(ofHost host: String) async -> String? {
         guard let url = try? TargetURI("http://\(host)/") else { return nil }
         let target: TargetURI?
-        if socket == nil, let routes = (try? namedStore())?.routes {
+        if socket == nil, let routes = (try? namedStore(warns: false))?.routes {
             target = routes.originURL(of: url)
         } else {
             let value = url.uri.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? url.uri

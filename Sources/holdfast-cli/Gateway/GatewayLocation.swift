@@ -45,7 +45,7 @@ struct GatewayLocation: ParsableArguments {
 
     /// The help text about these options.
     static let help = """
-        The gateway is found by its store: the folder of '--store', 'store.path' in the file of '--config', or the default folder for '--origin'. Without these options, \
+        The gateway is found by its store: the folder of '--store', 'store.path' in the file of '--config' (which may have errors elsewhere), or the default folder for '--origin'. Without these options, \
         $HOLDFAST_STORE, $HOLDFAST_CONFIG and $HOLDFAST_ORIGIN are used, in this order. 'holdfast serve' prints its default folder and its control socket.
         """
 
@@ -75,20 +75,26 @@ struct GatewayLocation: ParsableArguments {
         var settings: CacheManager.Configuration?
         /// The routes of that file; `nil` if there are none.
         var routes: GatewayRoutes?
+        /// The path of that file, if it is invalid. Its other settings are then unknown.
+        var invalidFile: String?
     }
 
-    /// Returns the store that the options select.
+    /// Returns the store that the options select. The file that names it may have errors elsewhere.
     ///
+    /// - Parameter warns: whether to write a warning about such a file to standard error.
     /// - Throws: `ValidationError` if none is set; `CommandFailure`; the findings in a file.
     func namedStore(
-        _ environment: [String: String] = ProcessInfo.processInfo.environment
+        _ environment: [String: String] = ProcessInfo.processInfo.environment,
+        warns: Bool = true
     ) throws -> NamedStore {
         if let store { return NamedStore(folder: store) }
         // An option takes precedence over every variable.
-        if let file { return try Self.store(ofFile: file) }
+        if let file { return try Self.store(ofFile: file, environment, warns: warns) }
         if let origin { return try Self.store(ofOrigin: origin, environment) }
         if let store = ServeVariable.store.value(in: environment) { return NamedStore(folder: store) }
-        if let file = ServeVariable.config.value(in: environment) { return try Self.store(ofFile: file) }
+        if let file = ServeVariable.config.value(in: environment) {
+            return try Self.store(ofFile: file, environment, warns: warns)
+        }
         if let origin = ServeVariable.origin.value(in: environment) {
             return try Self.store(ofOrigin: origin, environment)
         }
@@ -101,8 +107,17 @@ struct GatewayLocation: ParsableArguments {
         NamedStore(folder: try DefaultStore(environment: environment).path(for: GatewayOrigin(url)))
     }
 
-    private static func store(ofFile path: String) throws -> NamedStore {
-        let configuration = try ConfigurationFile.readWithoutValues(path)
+    private static func store(
+        ofFile path: String,
+        _ environment: [String: String],
+        warns: Bool
+    ) throws -> NamedStore {
+        let configuration: HoldfastConfiguration.Configuration
+        do {
+            configuration = try HoldfastConfiguration.Configuration(withoutValuesOf: path, environment: environment)
+        } catch let error as ConfigurationError {
+            return try Self.store(ofInvalidFile: path, error, environment, warns: warns)
+        }
         guard let folder = configuration.storeFolder else {
             throw CommandFailure("'\(path)' sets no store. Set 'store.path' in the file, or use '--store'.")
         }
@@ -111,6 +126,28 @@ struct GatewayLocation: ParsableArguments {
             settings: CacheManager.Configuration(configuration.store),
             routes: try? GatewayRoutes(configuration.routes, file: path)
         )
+    }
+
+    /// Returns the store of a file that has errors, so that the running gateway can be reached
+    /// while an operator corrects the file.
+    private static func store(
+        ofInvalidFile path: String,
+        _ error: ConfigurationError,
+        _ environment: [String: String],
+        warns: Bool
+    ) throws -> NamedStore {
+        typealias Configuration = HoldfastConfiguration.Configuration
+        guard let folder = Configuration.storeFolder(ofInvalidFile: path, environment: environment) else {
+            if warns { for finding in error.findings { StandardStream.error.line("\(finding)") } }
+            throw CommandFailure(
+                "'store.path' in '\(path)' cannot be read. Correct the file, name the store with '--store', "
+                    + "or name the gateway's control socket with '--socket'."
+            )
+        }
+        if warns, let finding = error.findings.first {
+            StandardStream.error.line("warning: only 'store.path' of the invalid file is used. \(finding)")
+        }
+        return NamedStore(folder: folder, invalidFile: path)
     }
 
     /// Returns a client for the control plane of the running gateway.

@@ -12,6 +12,9 @@ struct PurgedStore: Sendable {
     let folder: String
     /// The store's own settings, used to open it if no process has it open.
     let configuration: CacheManager.Configuration
+    /// The configuration file, if it is invalid. Only a gateway then changes the store, because
+    /// `store.secure-delete` is unknown, for example.
+    let invalidFile: String?
     /// The value of '--timeout'.
     let timeLimit: TimeAmount?
 
@@ -21,6 +24,7 @@ struct PurgedStore: Sendable {
     init(_ store: GatewayLocation.NamedStore, timeLimit: TimeAmount?) {
         folder = store.folder
         configuration = store.settings ?? Self.unknown
+        invalidFile = store.invalidFile
         self.timeLimit = timeLimit
     }
 
@@ -104,7 +108,15 @@ struct PurgedStore: Sendable {
         let reader = try await CacheManager.openReadOnly(at: folder)
         if isReading { return try await Self.perform(operation, closing: reader) }
         try await reader.close()
+        // This fails if a gateway has the store open.
         let store = try await CacheManager.open(at: folder, configuration: configuration)
+        if let invalidFile {
+            try? await store.close()
+            throw CommandFailure(
+                "'\(invalidFile)' is invalid, and no gateway has the store '\(folder)' open. Nothing was changed. "
+                    + "Correct the file, or use '--store' instead of '--config'."
+            )
+        }
         guard !store.isReadOnly else {
             try? await store.close()
             // It would be in force in memory only, so it would end with this process.
