@@ -277,7 +277,7 @@ let package = Package(
                 "StoreFiles", "OfflineStore", "HoldfastConfiguration",
                 "HoldfastMetrics", "HoldfastTracing", "LocalSockets", "HoldfastGateway", "HoldfastControl", "Holdfast",
                 "FleetTier", "HoldfastFleet", "CommandLineSupport", argumentParser, asyncHTTPClient, crypto, logging,
-                nioCore, nioHTTP1, nioPosix, serviceLifecycle, unixSignals,
+                nioCore, nioHTTP1, nioPosix, nioSSL, serviceLifecycle, unixSignals,
             ]
         ),
         .executableTarget(

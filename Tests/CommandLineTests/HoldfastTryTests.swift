@@ -199,32 +199,86 @@ struct HoldfastTryTests {
         }
     }
 
-    @Test func clientsWithTLSAreNotTested() async throws {
-        try await PurgedGateway.withOrigin { gateway, _ in
-            let outcome = try await gateway.run(["try", "https://a.test/x"])
-            #expect(outcome.lines.contains { $0.hasPrefix("  note   sent without TLS, to '") }, "\(outcome)")
+    /// Runs a gateway with routes of a file, in which `ORIGIN` is the origin's URL.
+    private func withSite(
+        listen: String,
+        _ routes: String,
+        _ body: (PurgedGateway, RunningOrigin) async throws -> Void
+    ) async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                origin.respond("v1")
+                try await ListenerTLSTests.make("main", in: folder.path)
+                let more = routes.replacingOccurrences(of: "ORIGIN", with: origin.baseURL)
+                let text = "version: 1\nlisten: \(listen)\nstore: {path: s}\n\(more)\n"
+                try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
+                try await PurgedGateway.with(folder) { try await body($0, origin) }
+            }
         }
     }
 
-    @Test func gatewayWithTLSAloneIsNamed() async throws {
-        try await PurgedGateway.Folder.with { folder in
-            try await SampleOrigin.withOrigin { origin in
-                try await ListenerTLSTests.make("main", in: folder.path)
-                let text = """
-                    version: 1
-                    listen:
-                      - address: 127.0.0.1:0
-                        tls: {certificates: [{name: main, chain: main.pem, key: main.key}]}
-                    store: {path: s}
-                    routes: [{origin: "\(origin.baseURL)"}]
-                    """
-                try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
-                try await PurgedGateway.with(folder) { gateway in
-                    let outcome = try await gateway.run(["try", "https://a.test/x"])
-                    #expect(outcome.error.contains("The gateway listens only with TLS"), "\(outcome)")
-                    #expect(!outcome.error.contains("did not respond"), "\(outcome)")
-                }
+    private static let tls = "tls: {certificates: [{name: main, chain: main.pem, key: main.key}]}"
+    private static let redirecting =
+        "routes: [{match: {scheme: http}, respond: {status: 301, location: \"https://a.test\"}}, {origin: \"ORIGIN\"}]"
+
+    @Test(arguments: [
+        "[{address: 127.0.0.1:0, \(tls)}, {unix: h.sock}]", "[127.0.0.1:0, {unix: h.sock, \(tls)}]",
+    ])
+    func httpsGoesToTheListenerWithTLS(listen: String) async throws {
+        try await withSite(listen: listen, Self.redirecting) { gateway, origin in
+            let outcome = try await gateway.run(["try", "https://a.test/x"])
+            #expect(outcome.status == 0, "\(outcome)")
+            #expect(outcome.lines.first == "Stored: the second request was served from the store.", "\(outcome)")
+            #expect(outcome.lines.contains { $0.hasPrefix("  next   Would be served") }, "\(outcome)")
+            #expect(!outcome.text.contains("sent with"), "\(outcome)")
+            let plain = try await gateway.run(["try", "http://a.test/x"])
+            #expect(plain.status == 1 && plain.lines.first == "Not stored: the gateway itself responded.", "\(plain)")
+            #expect(!plain.text.contains("X-Forwarded-Proto"), "\(plain)")
+            #expect(origin.requestCount(path: "/x") == 1)
+        }
+    }
+
+    @Test func gatewayWithTLSAloneIsTried() async throws {
+        try await withSite(
+            listen: "[{address: 127.0.0.1:0, \(Self.tls)}]",
+            "routes: [{origin: \"ORIGIN\"}]"
+        ) { gateway, _ in
+            for (url, isNoted) in [("https://a.test/x", false), ("http://a.test/x", true)] {
+                let outcome = try await gateway.run(["try", url])
+                #expect(outcome.status == 0, "\(outcome)")
+                #expect(outcome.text.contains("  note   sent with TLS, to '127.0.0.1:") == isNoted, "\(outcome)")
             }
+        }
+    }
+
+    @Test func failedTLSConnectionIsNamedFirst() async throws {
+        let tls = Self.tls.dropLast() + ", client: {ca: main.pem, certificate: required}}"
+        try await withSite(
+            listen: "[{address: 127.0.0.1:0, \(tls)}, {unix: h.sock}]",
+            Self.redirecting
+        ) { gateway, _ in
+            let outcome = try await gateway.run(["try", "https://a.test/x"])
+            let first = outcome.lines.first ?? ""
+            #expect(outcome.status == 1, "\(outcome)")
+            #expect(first.hasPrefix("Not tested: The gateway on '127.0.0.1:"), "\(outcome)")
+            #expect(outcome.lines.contains { $0.hasPrefix("  next   Would be ") }, "\(outcome)")
+        }
+    }
+
+    /// The command states the scheme, as a proxy with TLS would.
+    @Test func proxyWithTLSIsPlayedForATrustingGateway() async throws {
+        let trusted = "clients: {trusted: [127.0.0.1]}\n\(Self.redirecting)"
+        try await withSite(listen: "127.0.0.1:0", trusted) { gateway, _ in
+            let outcome = try await gateway.run(["try", "https://a.test/x"])
+            #expect(outcome.status == 0, "\(outcome)")
+            #expect(outcome.lines.contains { $0.hasPrefix("  note   sent without TLS, to '") }, "\(outcome)")
+            #expect(outcome.lines.contains { $0.hasSuffix("for http, use the URL with 'http://'") }, "\(outcome)")
+        }
+        let refusing = "routes: [{match: {scheme: http}, respond: {status: 403}}, {origin: \"ORIGIN\"}]"
+        try await withSite(listen: "127.0.0.1:0", refusing) { gateway, _ in
+            let outcome = try await gateway.run(["try", "https://a.test/x"])
+            #expect(outcome.status == 1, "\(outcome)")
+            #expect(outcome.lines.first?.hasPrefix("Not tested: no listener has TLS") == true, "\(outcome)")
         }
     }
 

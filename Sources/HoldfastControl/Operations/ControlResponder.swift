@@ -17,7 +17,7 @@ struct ControlResponder: HTTPResponder {
     let coordinator: PurgeCoordinator
     let loops: LoopWatch
     let phase: @Sendable () -> ServingPhase
-    let listening: @Sendable () -> String?
+    let listening: @Sendable () -> ListeningAddresses
     let about: ProgramReport
     let registry: MetricsRegistry
     let clock: any WallClock

@@ -141,7 +141,7 @@ package final class ControlServer: Service {
             coordinator: coordinator,
             loops: LoopWatch(loops),
             phase: { phase.value },
-            listening: { phase.address },
+            listening: { phase.addresses },
             about: ProgramReport(version: build.version, startedAt: clock.now()),
             registry: metrics,
             clock: clock,
@@ -158,8 +158,8 @@ package final class ControlServer: Service {
     /// Changes the phase that `/readyz` reports.
     package func enter(_ phase: ServingPhase) { self.phase.value = phase }
 
-    /// Sets the address that `/v1/status` shows for the gateway's clients.
-    package func listens(at address: String) { self.phase.address = address }
+    /// Sets the addresses that `/v1/status` shows for the gateway's clients.
+    package func listens(at addresses: ListeningAddresses) { self.phase.addresses = addresses }
 
     /// Serves until its service group shuts down gracefully or its task is canceled, then removes
     /// the socket.
@@ -319,7 +319,7 @@ private struct PurgeEnd: Service {
 /// The gateway's phase and addresses, shared between the server and its responders.
 private final class PhaseBox: Sendable {
     private let phase = Mutex(ServingPhase.starting)
-    private let listening = Mutex<String?>(nil)
+    private let listening = Mutex(ListeningAddresses())
     private let page = Mutex<String?>(nil)
 
     var value: ServingPhase {
@@ -333,7 +333,7 @@ private final class PhaseBox: Sendable {
         set { page.withLock { $0 = newValue } }
     }
 
-    var address: String? {
+    var addresses: ListeningAddresses {
         get { listening.withLock { $0 } }
         set { listening.withLock { $0 = newValue } }
     }

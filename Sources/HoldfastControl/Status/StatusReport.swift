@@ -93,6 +93,8 @@ package struct StatusReport: Sendable, Hashable, Codable {
     package var phase: String
     /// The host and port where clients connect; `nil` before the gateway listens.
     package var listening: String?
+    /// The host and port where clients connect with TLS; `nil` if no listener has TLS.
+    package var listeningTLS: String?
     /// The mode and the time when it ends.
     package var mode: ModeReport
     /// The extended staleness limit while origins fail, and the time when the extension ends.
@@ -121,7 +123,7 @@ package struct StatusReport: Sendable, Hashable, Codable {
         _ program: ProgramReport,
         _ operations: any CacheOperations,
         _ phase: ServingPhase,
-        _ listening: String?,
+        _ listening: ListeningAddresses,
         _ condition: StoreCondition,
         _ statistics: StoreStatistics?,
         _ fleet: FleetState?,
@@ -136,7 +138,8 @@ package struct StatusReport: Sendable, Hashable, Codable {
         startedAt = EndTime.text(program.startedAt)
         uptimeSeconds = max(0, now.milliseconds(since: program.startedAt) / 1000)
         self.phase = phase.rawValue
-        self.listening = listening
+        self.listening = listening.address
+        listeningTLS = listening.addressWithTLS
         let switches = operations.switches
         mode = ModeReport(state, switches)
         drains = switches.drains.isEmpty ? nil : DrainsReport(switches).drains

@@ -59,8 +59,9 @@ struct ExplainedTarget {
         let scheme = clientScheme ?? "https"
         fields.append(HTTPField(name: .clientScheme, value: scheme))
         let other = scheme == "https" ? "http" : "https"
-        notes.append(
-            "for clients that use \(scheme); for \(other), add '--header \"X-Forwarded-Proto: \(other)\"'"
-        )
+        // A gateway ignores the field of a client that it does not trust.
+        let field = "add '--header \"X-Forwarded-Proto: \(other)\"'"
+        let advice = clientScheme == nil ? field : "use the URL with '\(other)://'"
+        notes.append("for clients that use \(scheme); for \(other), \(advice)")
     }
 }

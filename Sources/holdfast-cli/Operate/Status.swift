@@ -14,7 +14,7 @@ struct Status: AsyncParsableCommand {
 
             \(GatewayLocation.help)
 
-            JSON: one object, with the keys summary, version, startedAt, uptimeSeconds, phase, listening, mode, staleness, origins, unreachable, storeCondition, store, invalidationSequence, \
+            JSON: one object, with the keys summary, version, startedAt, uptimeSeconds, phase, listening, listeningTLS, mode, staleness, origins, unreachable, storeCondition, store, invalidationSequence, \
             fleet and configuration.
 
             The exit status is 0 if the gateway responds, 1 if no gateway can be reached, 64 if the command line is invalid.

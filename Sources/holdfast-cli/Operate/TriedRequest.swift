@@ -4,8 +4,6 @@ import Foundation
 import HTTPCacheSemantics
 import HTTPTypes
 import Holdfast
-import HoldfastConfiguration
-import HoldfastGateway
 import NIOCore
 import NIOHTTP1
 
@@ -33,6 +31,8 @@ struct TriedRequest: Encodable, Sendable {
     /// Whether the response came from the store.
     var isHit: Bool
     var isStored: Bool
+    /// Whether a route with 'respond' made the response.
+    var isFixed: Bool
 
     private enum CodingKeys: String, CodingKey { case status, bytes, milliseconds, cacheStatus, problem }
 
@@ -49,12 +49,12 @@ struct TriedRequest: Encodable, Sendable {
         _ count: Int,
         to target: TargetURI,
         _ fields: HTTPFields,
-        at address: String
+        at address: TriedAddress
     ) async throws -> [TriedRequest] {
-        var configuration = HTTPClient.Configuration()
-        // A redirect is the gateway's response, so do not follow it.
-        configuration.redirectConfiguration = .disallow
-        let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        let client = HTTPClient(
+            eventLoopGroupProvider: .singleton,
+            configuration: try address.clientConfiguration(for: target)
+        )
         do {
             var requests: [TriedRequest] = []
             for _ in 0..<count { requests.append(try await send(to: target, fields, at: address, by: client)) }
@@ -70,11 +70,11 @@ struct TriedRequest: Encodable, Sendable {
     private static func send(
         to target: TargetURI,
         _ fields: HTTPFields,
-        at address: String,
+        at address: TriedAddress,
         by client: HTTPClient
     ) async throws -> Self {
         let start = ContinuousClock.now
-        var request = HTTPClientRequest(url: "\(try reachable(address))\(target.requestTarget)")
+        var request = HTTPClientRequest(url: try address.url(of: target))
         request.headers.add(name: "Host", value: target.authority)
         for field in fields { request.headers.add(name: field.name.rawName, value: field.value) }
         let response = try await client.execute(request, timeout: timeLimit)
@@ -92,40 +92,6 @@ struct TriedRequest: Encodable, Sendable {
         return tried
     }
 
-    /// Returns the URL to connect to.
-    private static func reachable(_ address: String) throws -> String {
-        if address.hasPrefix("unix:") {
-            // The client's form for a Unix socket: the path replaces the host.
-            let path = address.dropFirst("unix:".count).utf8.map { byte in
-                "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
-            }
-            return "http+unix://\(path.joined())"
-        }
-        guard !address.hasPrefix("https://") else {
-            throw CommandFailure(
-                "The gateway listens only with TLS, on '\(address)', and this command does not support TLS. "
-                    + "Add a listener without TLS, such as '{unix: h.sock}', or use curl."
-            )
-        }
-        let host = try host(of: address)
-        return "http://\(host.contains(":") ? "[\(host)]" : host):\(try ListenAddress(address).port)"
-    }
-
-    /// Returns the address that the gateway sees as its client's: that of this machine by which its
-    /// own address is reached.
-    static func client(at address: String) throws -> String {
-        address.hasPrefix("unix:") ? AddressRange.unixName : try host(of: address)
-    }
-
-    /// Returns the host to connect to, because a wildcard address cannot be connected to.
-    private static func host(of address: String) throws -> String {
-        switch try ListenAddress(address).host {
-        case "0.0.0.0": "127.0.0.1"
-        case "::": "::1"
-        case let host: host
-        }
-    }
-
     private init(_ response: HTTPClientResponse, bytes: Int, milliseconds: Int64) {
         var fields = HTTPFields()
         for (name, value) in response.headers {
@@ -140,5 +106,6 @@ struct TriedRequest: Encodable, Sendable {
         cacheStatus = response.headers.first(name: "Cache-Status")
         isHit = member?.isHit == true
         isStored = member?.isStored == true
+        isFixed = member?.detail == "respond"
     }
 }

@@ -13,7 +13,7 @@ struct Try: AsyncParsableCommand {
         abstract: "Fetches a URL twice through a running gateway, and shows what happened and why.",
         discussion: """
             Use a URL that clients request: its host and path select the route. The requests go to the address on which the gateway listens, whatever the URL's host \
-            resolves to; the gateway treats them like any client's. With '--header', they carry fields, such as the cookies of a user. The first line says whether the second request was served from the store, or why the gateway rejected the \
+            resolves to; the gateway treats them like any client's. With an https URL, they go to a listener with TLS if there is one; its certificate is not verified. With '--header', they carry fields, such as the cookies of a user. The first line says whether the second request was served from the store, or why the gateway rejected the \
             request: no route, for example. 'why' gives the gateway's reason not to store the response (as 'cache.not_stored' in its log), 'origin' says why an origin is unreachable, \
             and 'next' says how another request would be served, and by which setting the gateway itself would answer it.
 
@@ -49,27 +49,57 @@ struct Try: AsyncParsableCommand {
     func run() async throws {
         let gateway = try location.gateway()
         let status: StatusReport = try await gateway.get("/v1/status")
-        guard let address = status.listening else {
+        let target = try target()
+        guard let address = TriedAddress(status, for: target) else {
             throw CommandFailure("The gateway is not listening for clients yet. Try again in a moment.")
         }
-        let target = try target()
         let value = Self.encoded(url)
         let fields = try fields()
         // Records the reason even if other clients' responses are not stored either.
         let _: NotStored = try await gateway.get("/v1/not-stored?url=\(value)")
-        let requests = try await TriedRequest.send(2, to: target, fields, at: address)
+        let tried = try await send(fields, to: target, at: address)
         let asked = fields.map { "&field=" + Self.encoded("\($0.name): \($0.value)") }.joined()
-        let client = Self.encoded(try TriedRequest.client(at: address))
+        let client = Self.encoded(try address.client)
         let explained: Explained = try await gateway.get("/v1/explain?url=\(value)&client=\(client)\(asked)")
         let notStored: NotStored = try await gateway.get("/v1/not-stored")
         let origins: OriginsReport = try await gateway.get("/v1/origins")
         let configuration: Configured = try await gateway.get("/v1/configuration")
-        var report = TryReport(requests, explained, why: notStored.words(for: target), origins, configuration)
-        if target.scheme == "https" {
-            report.notes.append("sent without TLS, to '\(address)'; the connection of an https client was not tested")
+        var report = TryReport(tried, explained, why: notStored.words(for: target), origins, configuration)
+        switch (target.scheme, address.hasTLS) {
+        case ("https", false):
+            report.notes.append(
+                "sent without TLS, to '\(address)', with 'X-Forwarded-Proto: https', which counts only from 'clients.trusted'"
+            )
+        case ("http", true):
+            report.notes.append("sent with TLS, to '\(address)', because no listener is without TLS")
+        default: break
         }
         try location.write(report, \.text)
         if !report.isServedFromStore { throw ExitCode.failure }
+    }
+
+    /// The requests, or the reason why none could be sent as a client would.
+    struct Tried {
+        var requests: [TriedRequest] = []
+        var failure: String?
+        /// Whether an https client was tested without TLS.
+        var isWithoutTLS = false
+    }
+
+    private func send(_ fields: HTTPFields, to target: TargetURI, at address: TriedAddress) async throws -> Tried {
+        var fields = fields
+        let isWithoutTLS = target.scheme == "https" && !address.hasTLS
+        // As a proxy in front of the gateway would.
+        if isWithoutTLS, !fields.contains(.clientScheme) {
+            fields.append(HTTPField(name: .clientScheme, value: "https"))
+        }
+        do {
+            let requests = try await TriedRequest.send(2, to: target, fields, at: address)
+            return Tried(requests: requests, isWithoutTLS: isWithoutTLS)
+        } catch let error as CommandFailure where address.hasTLS {
+            // The listener may want a client certificate, for example.
+            return Tried(failure: "\(error)")
+        }
     }
 
     private func target() throws -> TargetURI {
@@ -182,16 +212,27 @@ struct TryReport: Encodable {
     var notes: [String]
 
     init(
-        _ requests: [TriedRequest],
+        _ tried: Try.Tried,
         _ explained: Try.Explained,
         why reason: String?,
         _ origins: OriginsReport,
         _ configuration: Try.Configured
     ) {
+        let requests = tried.requests
         self.requests = requests
         next = explained.answer?.summary ?? explained.explanation.now.summary
         setting = explained.answer?.setting
         notes = explained.notes
+        if let failure = tried.failure {
+            isServedFromStore = false
+            verdict = "Not tested: \(failure)"
+            return
+        }
+        if tried.isWithoutTLS, requests.last?.isFixed == true, explained.answer == nil {
+            isServedFromStore = false
+            verdict = "Not tested: no listener has TLS, and the gateway took the request for one of an http client."
+            return
+        }
         if let problem = requests.last?.problem {
             isServedFromStore = false
             let hasNoRoute = problem.code == "no-route" || problem.code == "unknown-host"

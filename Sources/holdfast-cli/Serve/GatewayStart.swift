@@ -216,13 +216,7 @@ struct GatewayStart: Sendable {
         process.health.enter(.serving)
         let addresses = try await process.server.startListening(on: prepared.take())
         let places = Array(zip(addresses, listeners))
-        // 'holdfast try' connects to this address, and does not support TLS.
-        let plain = places.filter { $0.1.tls == nil }.map(\.0)
-        if let first = plain.first(where: { $0.path == nil }) ?? plain.first {
-            process.control?.listens(at: "\(first)")
-        } else if let first = addresses.first {
-            process.control?.listens(at: "https://\(first)")
-        }
+        process.control?.listens(at: ListeningAddresses(places.map { (address: $0.0, listener: $0.1) }))
         for (address, listener) in places {
             let scheme = address.path != nil ? "" : listener.tls == nil ? "http://" : "https://"
             StandardStream.output.line("holdfast listening on \(scheme)\(address)")
