@@ -47,4 +47,68 @@ import Testing
         #expect(ruled.isPassedBy)
         if case .serve = machine.decide(on: [stored]) { Issue.record("it is served") }
     }
+
+    /// Rules about the client's scheme.
+    enum SchemeRule: CaseIterable {
+        case none, ignored, hidden, partlyHidden
+
+        fileprivate var rules: TestRules? {
+            switch self {
+            case .none: nil
+            case .ignored:
+                TestRules {
+                    $0.ignoredFields = [.clientScheme]
+                    $0.overrides.ignoredFields = [HTTPField.Name.clientScheme.canonicalName]
+                }
+            case .hidden: TestRules { $0.requestFields.removed = [.clientScheme, .literal("Forwarded")] }
+            case .partlyHidden: TestRules { $0.requestFields.removed = [.clientScheme] }
+            }
+        }
+    }
+
+    /// The engine agrees for every rule. Mutants: `check-ignores-the-scheme`,
+    /// `check-reports-what-rules-share`.
+    @Test(
+        arguments: [
+            (nil, ["http"], true), (nil, ["http", "https"], false), ("https", ["https"], true),
+            ("https", ["http"], false), ("http", ["http", "https"], true),
+        ] as [(recorded: String?, schemes: Set<String>, isFound: Bool)],
+        SchemeRule.allCases
+    )
+    func responseIsFoundByClientsOfItsScheme(
+        _ example: (recorded: String?, schemes: Set<String>, isFound: Bool),
+        _ rule: SchemeRule
+    ) async throws {
+        let before = EngineFixture(kind: .shared)
+        before.engine.selectsByScheme = example.recorded != nil
+        before.transport.script(url, .fresh("x"))
+        var own: HTTPFields = [:]
+        own[.clientScheme] = example.recorded
+        try await before.get(url, own)
+        let stored = try #require(before.memory.all.first)
+        #expect(stored.head.selectingFields[.clientScheme] == example.recorded)
+        let ruled = RuledResponse(stored, rules: rule.rules, policy: CachePolicy(kind: .shared))
+        let isFound = ruled.isFound(byClientsUsing: example.schemes)
+        if case .none = rule { #expect(isFound == example.isFound) }
+        if case .ignored = rule { #expect(isFound) }
+
+        let after = EngineFixture(kind: .shared, rules: rule.rules)
+        after.engine.selectsByScheme = example.schemes.count > 1
+        let isServed = try example.schemes.contains { scheme in
+            let fields: HTTPFields = [.clientScheme: scheme, .literal("Forwarded"): "proto=\(scheme)"]
+            let prepared = try #require(after.engine.prepare(try after.request(url, fields)))
+            var machine = ReuseMachine(prepared, now: before.clock.now())
+            return if case .serve = machine.decide(on: [stored]) { true } else { false }
+        }
+        #expect(isFound == isServed)
+    }
+
+    @Test func responseOfALibraryHasNoScheme() async throws {
+        let before = EngineFixture()
+        before.transport.script(url, .fresh("x"))
+        try await before.get()
+        let stored = try #require(before.memory.all.first)
+        let ruled = RuledResponse(stored, rules: nil, policy: CachePolicy(kind: .private))
+        #expect(ruled.isFound(byClientsUsing: []))
+    }
 }

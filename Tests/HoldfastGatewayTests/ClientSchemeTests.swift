@@ -33,6 +33,7 @@ import Testing
         let origin: RawOrigin
         let path: String
         let tls: NIOSSLContext
+        let configuration: GatewayConfiguration
 
         /// Sends a request some times on one connection.
         func ask(secure: Bool, _ request: String = ClientSchemeTests.get, times: Int = 1) async throws -> [RawResponse]
@@ -63,6 +64,7 @@ import Testing
             let client = try folder.client(trusting: "a")
             let path = folder.path + "/plain"
             try await RawOrigin.with(respond: respond) { origin in
+                var kept: GatewayConfiguration?
                 try await RunningGateway.with(
                     origin: origin.url,
                     rules: rules,
@@ -70,8 +72,20 @@ import Testing
                         $0.listeners = [
                             .address(ListenAddress(host: "127.0.0.1", port: 0), tls: tls), .unix(path: path),
                         ]
+                        kept = $0
                     }
-                ) { try await body(Listeners(gateway: $0, origin: origin, path: path, tls: client)) }
+                ) { gateway in
+                    let configuration = try #require(kept)
+                    try await body(
+                        Listeners(
+                            gateway: gateway,
+                            origin: origin,
+                            path: path,
+                            tls: client,
+                            configuration: configuration
+                        )
+                    )
+                }
             }
         }
     }
@@ -89,6 +103,39 @@ import Testing
             }
             #expect(await listeners.gateway.server.hotResponseCount() > 0)
             #expect(listeners.origin.requests.count == 2, "each scheme has its own stored response")
+        }
+    }
+
+    /// A port that only redirects does not split the store. After a reload without the redirect, no
+    /// response for TLS is served to other clients. Mutant: `redirecting-port-splits-the-store`.
+    @Test func listenerThatOnlyRedirectsDoesNotSplitTheStore() async throws {
+        let text = """
+            version: 1
+            routes:
+              - {match: {scheme: http}, respond: {status: 308, location: "https://a.example{path}"}}
+              - {origin: "http://a.example"}
+            """
+        let redirecting = try GatewayConfiguration(HoldfastConfiguration.Configuration(yaml: text))
+        try await withBoth { listeners in
+            var configuration = listeners.configuration
+            configuration.fixedRoutes = redirecting.fixedRoutes
+            configuration.answeredSchemes = redirecting.answeredSchemes
+            listeners.gateway.server.reconfigure(configuration)
+            for isSecure in [true, false, true] {
+                for response in try await listeners.ask(secure: isSecure, times: 3) {
+                    #expect(response.status == (isSecure ? 200 : 308))
+                }
+            }
+            #expect(listeners.gateway.store.all.map(\.head.selectingFields) == [[:]])
+            #expect(listeners.origin.requests.count == 1)
+
+            listeners.gateway.server.reconfigure(listeners.configuration)
+            for isSecure in [false, true, false] {
+                for response in try await listeners.ask(secure: isSecure, times: 3) {
+                    #expect(response.status == (isSecure ? 200 : 301))
+                }
+            }
+            #expect(listeners.origin.requests.count == 3, "each scheme has its own stored response")
         }
     }
 

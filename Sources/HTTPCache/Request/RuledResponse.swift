@@ -42,6 +42,10 @@ package struct RuledResponse: Sendable {
     /// store or exclude the response's status.
     package let isPassedBy: Bool
     private let settings: ExchangeSettings
+    /// The policy for the response, with the rules.
+    let policy: CachePolicy
+    /// The rules for requests with its method and target.
+    let rules: RequestRules
 
     /// - Parameters:
     ///   - rules: the rules; `nil` for none.
@@ -55,6 +59,7 @@ package struct RuledResponse: Sendable {
             path: parts.target.requestTarget
         )
         let found = rules?.rules(for: request) ?? .none
+        self.rules = found
         settings = found.settings(for: stored.head.fields)
         let target = parts.target
             .rewritten(dropping: found.dropped, sorting: found.settings.target.sortsParameters)
@@ -64,6 +69,7 @@ package struct RuledResponse: Sendable {
         var policy = policy
         if found.hasOverrides { policy.overriding = found }
         if found.settings.principal != nil, parts.partition != .common { policy.kind = .private }
+        self.policy = policy
         lifetime = policy.freshnessLifetime(of: head).milliseconds
         freshUntil = policy.freshUntil(head)
         isUsableStale = policy.isUsableStale(head)

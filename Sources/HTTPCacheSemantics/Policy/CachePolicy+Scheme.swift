@@ -18,7 +18,7 @@ extension CachePolicy {
     ///
     /// A response with a recorded scheme matches only that scheme, even after the setting has
     /// changed.
-    func matchesScheme(_ stored: StoredResponseHead, _ request: HTTPRequest) -> Bool {
+    package func matchesScheme(_ stored: StoredResponseHead, _ request: HTTPRequest) -> Bool {
         if !selectsByScheme, stored.selectingFields.isEmpty { return true }
         let recorded = Self.scheme(in: stored.selectingFields)
         guard selectsByScheme || recorded != nil else { return true }

@@ -48,6 +48,21 @@ extension Configuration {
     /// The number of routes of both kinds. Without routes, a configuration is for the library.
     package var routeCount: Int { routes.count + fixedRoutes.count }
 
+    /// The schemes over which no request reaches a route with an origin, because routes with
+    /// `respond` come first, such as redirects from http to https.
+    package var answeredSchemes: Set<String> {
+        guard !fixedRoutes.isEmpty else { return [] }
+        return Set(
+            ["http", "https"].filter { scheme in
+                let answers = RedirectCheck.Answers(fixedRoutes, to: scheme)
+                return routes.enumerated().allSatisfy { index, route in
+                    guard let first = answers.lookup.firstCovering(route) else { return false }
+                    return answers.routes[first].position <= index
+                }
+            }
+        )
+    }
+
     /// The maximum number of routes with `respond`.
     package static let fixedRouteLimit = 256
 

@@ -2,17 +2,41 @@ import CacheRules
 
 /// The addresses and sockets on which a gateway listens.
 extension Configuration {
-    /// Returns whether clients can reach the gateway over both http and https: only some of its
-    /// listeners use TLS, or trusted proxies report their clients' scheme. If so, the scheme helps
-    /// select stored responses.
-    package static func servesBothSchemes(listenersHaveTLS: [Bool], trusted: [AddressRange]) -> Bool {
-        Set(listenersHaveTLS).count > 1 || !trusted.isEmpty
+    /// Returns the schemes that requests can have. Trusted proxies may report either scheme.
+    static func schemes(listenersHaveTLS: [Bool], trusted: [AddressRange]) -> Set<String> {
+        trusted.isEmpty ? Set(listenersHaveTLS.map { $0 ? "https" : "http" }) : ["http", "https"]
     }
 
-    /// Whether clients can reach the gateway over both schemes with the settings in this file.
-    package var servesBothSchemes: Bool {
-        Self.servesBothSchemes(listenersHaveTLS: listeners.map { $0.tls != nil }, trusted: clients.trusted)
+    /// Returns the schemes over which clients can reach the routes with an origin: `http`, `https`,
+    /// or both. If both, the scheme helps select stored responses.
+    ///
+    /// - Parameter answered: see ``answeredSchemes``. Trusted proxies may state the scheme in more
+    ///   fields than the routes read, so with them it does not matter.
+    package static func clientSchemes(
+        listenersHaveTLS: [Bool],
+        trusted: [AddressRange],
+        answered: Set<String>
+    ) -> Set<String> {
+        let all = schemes(listenersHaveTLS: listenersHaveTLS, trusted: trusted)
+        return trusted.isEmpty ? all.subtracting(answered) : all
     }
+
+    /// The schemes over which clients can reach the routes with an origin, with the settings in
+    /// this file. Empty for a configuration of the library.
+    package var clientSchemes: Set<String> {
+        guard routeCount > 0 else { return [] }
+        return Self.clientSchemes(
+            listenersHaveTLS: listenersHaveTLS,
+            trusted: clients.trusted,
+            answered: answeredSchemes
+        )
+    }
+
+    /// The schemes that requests can have.
+    var schemes: Set<String> { Self.schemes(listenersHaveTLS: listenersHaveTLS, trusted: clients.trusted) }
+
+    /// Without `listen`, the gateway listens on one port, without TLS.
+    private var listenersHaveTLS: [Bool] { listeners.isEmpty ? [false] : listeners.map { $0.tls != nil } }
 
     /// A member of `listen`.
     package enum Listener: Sendable, Hashable {

@@ -40,7 +40,7 @@ struct RedirectCheck {
     }
 
     /// The routes with `respond` that answer every request of a scheme for their host and path.
-    private struct Answers {
+    struct Answers {
         let routes: [Configuration.FixedRoute]
         let lookup: RouteLookup
 
@@ -159,11 +159,5 @@ extension Configuration {
                 message: RedirectCheck.Fault.behindProxy.message
             )
         }
-    }
-
-    /// The schemes that requests can have.
-    fileprivate var schemes: Set<String> {
-        guard clients.trusted.isEmpty else { return ["http", "https"] }
-        return listeners.isEmpty ? ["http"] : Set(listeners.map { $0.tls == nil ? "http" : "https" })
     }
 }

@@ -44,6 +44,7 @@ extension GatewayConfiguration {
             ?? (isAnsweredHere ? GatewayRoutes.empty : GatewayRoutes(configuration.routes, file: configuration.file))
         self.init(routes: routes)
         self.fixedRoutes = fixedRoutes
+        if !fixedRoutes.isEmpty { answeredSchemes = configuration.answeredSchemes }
         let wanted = listeners.isEmpty ? try [GatewayListener](configuration) : listeners
         if !wanted.isEmpty { self.listeners = wanted }
         let shared = Self.sharedAddresses(configuration, self.listeners, areReplaced: !listeners.isEmpty)

@@ -12,6 +12,8 @@ public struct GatewayConfiguration: Sendable {
     public var routes: GatewayRoutes
     /// The routes that the gateway answers itself.
     var fixedRoutes = FixedRoutes()
+    /// The schemes over which ``fixedRoutes`` answer every request.
+    var answeredSchemes: Set<String> = []
     /// The mirrors of origins. Their paths are ignored here. Where responses are rewritten, a
     /// mirror's URLs count as its origin's URLs.
     ///
@@ -199,11 +201,18 @@ extension GatewayConfiguration {
 }
 
 extension GatewayConfiguration {
-    /// Whether clients can reach the routes over both schemes: only some listeners have TLS, or
-    /// there are trusted proxies, which state their clients' scheme.
-    var servesBothSchemes: Bool {
-        Configuration.servesBothSchemes(listenersHaveTLS: listeners.map { $0.tls != nil }, trusted: trustedClients)
+    /// See `Configuration.clientSchemes`.
+    private var clientSchemes: Set<String> {
+        Configuration.clientSchemes(
+            listenersHaveTLS: listeners.map { $0.tls != nil },
+            trusted: trustedClients,
+            answered: answeredSchemes
+        )
     }
+
+    /// Whether clients can reach the routes over both schemes. If so, responses are stored for each
+    /// scheme.
+    var servesBothSchemes: Bool { clientSchemes.count > 1 }
 
     /// Whether a client may state the addresses of its own clients.
     func isTrusted(_ client: String?) -> Bool {

@@ -62,10 +62,13 @@ final class GatewayService: Sendable {
     /// Applies a new configuration. The listeners do not change.
     func reconfigure(_ configuration: GatewayConfiguration) {
         var configuration = configuration
+        configuration.listeners = self.configuration.listeners
         let checks = admission.guards.checks(of: configuration, logger: logger)
         admission.requestChecks = checks.ofAll
-        current.withLock { inForce in
-            configuration.listeners = inForce.configuration.listeners
+        // A route with 'respond' may be gone, so that clients of another scheme reach the routes.
+        // Before they do, stored responses must be selected by scheme.
+        if configuration.servesBothSchemes { engine.selectsByScheme = true }
+        current.withLock { [configuration] inForce in
             inForce = ConfigurationInForce(
                 configuration,
                 instance: instance,

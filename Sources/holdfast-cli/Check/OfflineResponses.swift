@@ -6,8 +6,9 @@ import Holdfast
 import HoldfastConfiguration
 import HoldfastGateway
 
-/// The responses that are not served offline, because a directive forbids stale use and no rule
-/// overrides the directive. A gateway returns 504 for them. RFC 9111 §4.2.4
+/// The responses that are not served offline: a directive forbids stale use and no rule overrides
+/// the directive, or the response was stored for clients that use another scheme. A gateway returns
+/// 504 for them. RFC 9111 §4.2.4
 struct OfflineResponses {
     /// One route.
     struct Route: Encodable {
@@ -33,12 +34,14 @@ struct OfflineResponses {
     struct Stored: Encodable {
         var responses = 0
         var refused = 0
-        /// The number of responses that each directive refuses.
+        /// The number of responses that each directive refuses, and the number for ``scheme``.
         var refusedBy: [String: Int] = [:]
         /// Some of the refused responses, with their secrets replaced.
         var examples: [String] = []
 
         static let exampleLimit = 5
+        /// The reason for responses that no client finds, because of its scheme.
+        static let scheme = "scheme"
     }
 
     /// Returns a copy that shows references to variables instead of their values.
@@ -60,6 +63,8 @@ struct OfflineResponses {
     private(set) var others: Stored?
     private let gateway: [GatewayRoute]
     private let rules: RuleSet
+    /// The schemes that clients use; empty for a library.
+    private let schemes: Set<String>
 
     /// A response with `no-store` is stored only if a rule overrides the directive, and
     /// `invalidated` is not a directive.
@@ -69,9 +74,12 @@ struct OfflineResponses {
 
     /// Determines the effect of the rules, without a store.
     ///
-    /// - Parameter gateway: the gateway's routes; empty for a library, which is a private cache.
-    init(_ gateway: [GatewayRoute], _ rules: RuleSet) {
+    /// - Parameters:
+    ///   - gateway: the gateway's routes; empty for a library, which is a private cache.
+    ///   - schemes: the schemes that the gateway's clients use; empty for a library.
+    init(_ gateway: [GatewayRoute], _ rules: RuleSet, schemes: Set<String>) {
         self.gateway = gateway
+        self.schemes = schemes
         self.rules = rules
         routes = gateway.enumerated().map { index, route in
             let lifted = Self.lifted(on: route, rules)
@@ -145,7 +153,13 @@ struct OfflineResponses {
             var policy = CachePolicy(kind: gateway.isEmpty || entry.partition == .principal ? .private : .shared)
             policy.overriding = rules.rules(for: request)
             let refused: String? =
-                if case .forbidden(let name) = policy.staleUse(of: response.head) { name } else { nil }
+                if !RuledResponse(response, rules: rules, policy: policy).isFound(byClientsUsing: schemes) {
+                    Stored.scheme
+                } else if case .forbidden(let name) = policy.staleUse(of: response.head) {
+                    name
+                } else {
+                    nil
+                }
             if let index = route(of: components.target) {
                 counts[index].add(refused, entry.redactedURI)
             } else {
@@ -212,10 +226,17 @@ extension OfflineResponses.Stored {
         }
         guard refused > 0 else { return ["  \(name): none of \(responses) stored responses would get 504 offline"] }
         let reasons = refusedBy.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
-        return [
+        var lines = [
             "  \(name): \(refused) of \(responses) stored responses would get 504 offline: "
                 + reasons.map { "\($0.value) for \($0.key)" }.joined(separator: ", ")
-        ] + examples.map { "    \($0)" }
+        ]
+        lines += examples.map { "    \($0)" }
+        if refusedBy[Self.scheme] != nil {
+            lines.append(
+                "    scheme: stored for no scheme that clients use ('listen', 'clients.trusted'), so fetched again"
+            )
+        }
+        return lines
     }
 }
 

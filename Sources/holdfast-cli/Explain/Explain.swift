@@ -182,7 +182,7 @@ struct Explain: AsyncParsableCommand {
 
     private func request(to asked: inout ExplainedTarget, _ file: Configuration) throws -> CacheRequest {
         var request = try request(to: asked.target)
-        if !file.routes.isEmpty, file.servesBothSchemes { asked.addScheme(to: &request.head.headerFields) }
+        if !file.routes.isEmpty, file.clientSchemes.count > 1 { asked.addScheme(to: &request.head.headerFields) }
         return request
     }
 
@@ -207,7 +207,7 @@ struct Explain: AsyncParsableCommand {
             rules: file.rules.isEmpty ? nil : file.rules,
             logger: logger
         )
-        engine.selectsByScheme = !file.routes.isEmpty && file.servesBothSchemes
+        engine.selectsByScheme = !file.routes.isEmpty && file.clientSchemes.count > 1
         let instant = at?.timestamp(now: SystemWallClock().now())
         let explanation = try await engine.explanation(of: request, in: store, at: instant)
         await engine.shutDown()

@@ -44,6 +44,7 @@ struct RuleComparison {
         var lifetimes = 0
         var stalenesses = 0
         var passedBy = 0
+        var schemes = 0
         var untold = 0
     }
 
@@ -94,6 +95,8 @@ struct RuleComparison {
         var lifetimeSeconds: Pair<Double>?
         var staleness: Pair<RuledResponse.Staleness>?
         var isPassedBy: Bool?
+        /// Whether no client finds it anymore, because of the schemes that clients use.
+        var isOfOtherScheme: Bool?
         var untold: [RuledResponse.Unknown]?
     }
 
@@ -167,6 +170,10 @@ struct RuleComparison {
             example.isPassedBy = true
             count(\.passedBy, decisions.changing(Self.storingSettings))
         }
+        if before.isFound(byClientsUsing: old.clientSchemes), !after.isFound(byClientsUsing: new.clientSchemes) {
+            example.isOfOtherScheme = true
+            count(\.schemes, decisions.changing(Self.schemeSettings))
+        }
         if !unknowns.isEmpty {
             example.untold = unknowns.sorted { $0.rawValue < $1.rawValue }
             count(\.untold, decisions.changing(Self.unknownSettings))
@@ -199,6 +206,7 @@ struct RuleComparison {
         "ignore.directives", "store.per",
     ]
     private static let storingSettings: Set<String> = ["bypass", "store.methods", "store.statuses"]
+    private static let schemeSettings: Set<String> = ["ignore.fields", "to-origin.remove", "to-origin.set"]
     private static let unknownSettings: Set<String> = [
         "store.per", "cookies", "vary", "ignore.parameters", "ignore.fields", "to-origin.remove", "to-origin.set",
     ]
@@ -248,13 +256,14 @@ struct RuleComparison {
 }
 
 extension RuleComparison.Counts {
-    var total: Int { keys + lifetimes + stalenesses + passedBy + untold }
+    var total: Int { keys + lifetimes + stalenesses + passedBy + schemes + untold }
 
     mutating func add(_ other: Self) {
         keys += other.keys
         lifetimes += other.lifetimes
         stalenesses += other.stalenesses
         passedBy += other.passedBy
+        schemes += other.schemes
         untold += other.untold
     }
 }
