@@ -280,8 +280,10 @@ package struct EngineOperations: CacheOperations {
     /// The number of bytes that the store has yet to write.
     package var pendingWriteBytes: Int { store.pendingWriteBytes }
 
-    /// Returns a page of the store's responses.
-    package func responses(_ query: ResponseQuery) async throws -> ResponsePage { try await store.responses(query) }
+    /// Returns a page of the store's responses, by default under the engine's rules.
+    package func responses(_ query: ResponseQuery, under rules: RulesInForce?) async throws -> ResponsePage {
+        try await store.responses(query, under: rules ?? engine.rulesInForce)
+    }
 
     /// Returns a response from the store.
     package func storedResponse(_ entry: Int64, withID id: String) async throws -> StoredResponse? {
@@ -296,8 +298,12 @@ package struct EngineOperations: CacheOperations {
         return try await engine.compare(stored)
     }
 
-    /// Returns the variants of a key in the store.
-    package func responses(withID id: String, showingQueries: Bool) async throws -> [ResponseDetails] {
-        try await store.responses(withID: id, showingQueries: showingQueries)
+    /// Returns the variants of a key in the store, by default under the engine's rules.
+    package func responses(
+        withID id: String,
+        showingQueries: Bool,
+        under rules: RulesInForce?
+    ) async throws -> [ResponseDetails] {
+        try await store.responses(withID: id, showingQueries: showingQueries, under: rules ?? engine.rulesInForce)
     }
 }

@@ -14,7 +14,8 @@ struct List: AsyncParsableCommand {
             STATE is 'fresh', 'stale' (validated before use; usable if the origin is unreachable), 'expired' (past \
             its lifetime), 'invalidated' (validated before use; usable if the origin is unreachable, unless a directive or \
             an unsafe request forbids it) or 'damaged'. AGE counts from when the origin generated or validated a response, or from \
-            when an object was stored. ID identifies an entry for 'cache-dump show'; variants of a URL share an ID.
+            when an object was stored. STATE uses the rules that were in force when the response was stored, because this \
+            command reads no configuration; 'GET /v1/responses' of a running gateway uses its current rules. ID identifies an entry for 'cache-dump show'; variants of a URL share an ID.
 
             JSON: one object per entry, with the keys id, entry (a number that distinguishes variants), kind (response \
             or object), state, method, url, key (of an object), partition (common, principal or credentials), status, \

@@ -85,6 +85,31 @@ struct HoldfastStatusTests {
         }
     }
 
+    /// Mutant: `control-plane-lists-without-rules`.
+    @Test func listedStateFollowsTheRulesInForce() async throws {
+        try await PurgedGateway.withOrigin { gateway, origin in
+            let fields = [("Cache-Control", "max-age=3600, must-revalidate")]
+            origin.behaveNormally()
+            origin.force(.respond(fields: fields, body: "v"), times: .max)
+            try await gateway.warm([.init(path: "/a")])
+            for (rule, state, isUsable) in [
+                ("", "fresh", false), ("  - {freshness: {lifetime: 0 s}}", "expired", false),
+                ("  - {freshness: {lifetime: 0 s}, stale: {ignore: [must-revalidate]}}", "stale", true),
+            ] {
+                try gateway.folder.write(origin, rule)
+                let reload = try await gateway.run(["reload"])
+                #expect(reload.status == 0, "\(reload.error)")
+                let listed = try await gateway.curl("/v1/responses").json["responses"] as? [[String: Any]]
+                let first = try #require(listed?.first)
+                let id = try #require(first["id"] as? String)
+                let shown = try await gateway.curl("/v1/responses/\(id)").json["variants"] as? [[String: Any]]
+                for response in [first, try #require(shown?.first)] {
+                    #expect(response["state"] as? String == state && response["usableStale"] as? Bool == isUsable)
+                }
+            }
+        }
+    }
+
     @Test func requestIsExplainedByTheRoutesInForce() async throws {
         try await PurgedGateway.withOrigin { gateway, origin in
             try await gateway.warm(Self.targets)

@@ -156,6 +156,37 @@ import Testing
         try await store.close()
     }
 
+    /// Mutant: `listing-ignores-the-rules`.
+    @Test func stateAndExpiryFollowTheGivenRules() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        let target = try TargetURI("https://a.example/x")
+        let key = StoreKey(partition: .common, method: .get, target: target)
+        let fields: HTTPFields = [.cacheControl: "max-age=60, must-revalidate"]
+        let stored = draft(key, at: clock.now(), freshFor: .seconds(60), isUsableStale: false, fields: fields)
+        try await store.store(stored, "x")
+        clock.advance(by: .seconds(120))
+        func listed(_ change: (inout PolicyOverrides) -> Void) async throws -> ResponseSummary? {
+            let rules = RulesInForce(OneRule(change), CachePolicy(kind: .shared))
+            let summary = try await store.responses(ResponseQuery(limit: 1), under: rules).responses.first
+            let id = summary?.id ?? ""
+            let details = try await store.responses(withID: id, showingQueries: false, under: rules)
+            #expect(details.map(\.summary) == [summary])
+            return summary
+        }
+        #expect(try await store.responses(ResponseQuery(limit: 1)).responses.first?.state == .expired)
+        let fresh = try await listed { $0.lifetime = 3600 }
+        #expect(fresh?.state == .fresh && fresh?.expiresAt == stored.storedAt.adding(.seconds(3600)))
+        let stale = try await listed { $0.directivesIgnoredWhenStale = .mustRevalidate }
+        #expect(stale?.state == .stale && stale?.isUsableStale == true)
+        let same = try await listed { _ in }
+        #expect(same?.state == .expired && same?.isUsableStale == false)
+        var query = ResponseQuery(limit: 1)
+        query.state = .expired
+        let rules = RulesInForce(OneRule { $0.lifetime = 3600 }, CachePolicy(kind: .shared))
+        #expect(try await store.responses(query, under: rules).responses.isEmpty)
+        try await store.close()
+    }
+
     @Test func statisticsCountTheListedEntries() async throws {
         let store = try await openStore(folder.store, clock: clock)
         try await fill(store, 5)
@@ -164,4 +195,19 @@ import Testing
         #expect(statistics.storedBytes > 0 && statistics.usedBytes > 0 && !statistics.isReadOnly)
         try await store.close()
     }
+}
+
+/// The same overrides for every request.
+private struct OneRule: ExchangeRules {
+    private let found: RequestRules
+
+    init(_ change: (inout PolicyOverrides) -> Void) {
+        var settings = ExchangeSettings()
+        change(&settings.overrides)
+        found = RequestRules(settings: settings)
+    }
+
+    func rules(for request: HTTPRequest) -> RequestRules { found }
+
+    func decisions(for request: HTTPRequest, contentType: String?) -> [RuleDecision] { [] }
 }

@@ -30,20 +30,40 @@ package protocol StoreListing: Sendable {
 
     /// Reads a page of the stored responses. Each call examines a limited number of rows.
     ///
+    /// - Parameter rules: decide the state and the expiry; `nil` for the rules that were in force
+    ///   when each response was stored. A running engine always uses its own.
     /// - Throws: the store's error if it cannot be read.
-    func responses(_ query: ResponseQuery) async throws -> ResponsePage
+    func responses(_ query: ResponseQuery, under rules: RulesInForce?) async throws -> ResponsePage
 
     /// Reads the variants of a key, at most 1,000, given its ``ResponseSummary/id``.
     ///
-    /// - Parameter showingQueries: see ``ResponseQuery/showsQueries``.
+    /// - Parameters:
+    ///   - showingQueries: see ``ResponseQuery/showsQueries``.
+    ///   - rules: see ``responses(_:under:)``.
     /// - Throws: the store's error if it cannot be read.
-    func responses(withID id: String, showingQueries: Bool) async throws -> [ResponseDetails]
+    func responses(
+        withID id: String,
+        showingQueries: Bool,
+        under rules: RulesInForce?
+    ) async throws -> [ResponseDetails]
 
     /// Returns the response with the given number and ID; `nil` if there is none, or if it is
     /// damaged.
     ///
     /// - Throws: the store's error if it cannot be read.
     func storedResponse(_ entry: Int64, withID id: String) async throws -> StoredResponse?
+}
+
+extension StoreListing {
+    /// Reads a page of the stored responses, without rules of the caller.
+    package func responses(_ query: ResponseQuery) async throws -> ResponsePage {
+        try await responses(query, under: nil)
+    }
+
+    /// Reads the variants of a key, without rules of the caller.
+    package func responses(withID id: String, showingQueries: Bool) async throws -> [ResponseDetails] {
+        try await responses(withID: id, showingQueries: showingQueries, under: nil)
+    }
 }
 
 /// A stored response without its fields and body.

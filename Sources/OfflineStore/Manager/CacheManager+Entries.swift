@@ -36,14 +36,17 @@ extension CacheManager {
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
-    package func entries(withShortIDPrefix prefix: String) async throws -> [StoreEntry] {
+    package func entries(
+        withShortIDPrefix prefix: String,
+        under rules: RulesInForce? = nil
+    ) async throws -> [StoreEntry] {
         _ = now()
         guard let hashes = StoreEntry.keyHashes(withPrefix: prefix) else { return [] }
         return try core.read { connection, database in
             let statement = try connection.prepare(Self.prefixQuery.sql(database.state))
             statement.bind(1, hashes.lowerBound)
             statement.bind(2, hashes.upperBound)
-            return try Self.entries(statement, database)
+            return try Self.entries(statement, database, under: rules)
         }
     }
 
@@ -134,11 +137,16 @@ extension CacheManager {
     private static let prefixQuery = EntryRecord.Query("key_hash BETWEEN ?1 AND ?2 LIMIT 1000")
     private static let numberQuery = EntryRecord.Query("id = ?1")
 
-    private static func entries(_ statement: SQLStatement, _ database: StoreDatabase) throws -> [StoreEntry] {
+    private static func entries(
+        _ statement: SQLStatement,
+        _ database: StoreDatabase,
+        under rules: RulesInForce? = nil
+    ) throws -> [StoreEntry] {
         defer { statement.reset() }
         var entries: [StoreEntry] = []
         while try statement.step() {
-            if let record = EntryRecord(statement, database.state) { entries.append(StoreEntry(record)) }
+            guard let record = EntryRecord(statement, database.state) else { continue }
+            entries.append(StoreEntry(record, under: rules))
         }
         return entries
     }

@@ -23,11 +23,11 @@ extension CacheManager: StoreListing {
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`; `ResponseCursor.Invalid`.
     @concurrent
-    package func responses(_ query: ResponseQuery) async throws -> ResponsePage {
+    package func responses(_ query: ResponseQuery, under rules: RulesInForce?) async throws -> ResponsePage {
         let tag = try query.tag.map(core.tagNumber)
         // No response has a tag that the store does not know.
         if case .some(.none) = tag { return ResponsePage([], next: nil) }
-        var page = PageReading(query, at: now())
+        var page = PageReading(query, under: rules, at: now())
         if query.order == ResponseOrder(.stored) {
             try readStored(into: &page, tag: tag.flatMap(\.self))
         } else {
@@ -41,7 +41,7 @@ extension CacheManager: StoreListing {
         guard (page.query.after?.values.count ?? 1) == 1 else { throw ResponseCursor.Invalid() }
         var cursor: Int64? = page.query.after?.values.first ?? 0
         while let after = cursor, page.hasRoom {
-            let read = try rows(after: after, tag: tag) { page.mayTake($0) }
+            let read = try rows(after: after, tag: tag, under: page.rules) { page.mayTake($0) }
             page.page.examined += read.rows
             page.page.next = read.last.map { ResponseCursor([$0]) }
             cursor = read.last
@@ -64,7 +64,7 @@ extension CacheManager: StoreListing {
             while !rest.isEmpty {
                 let part = rest.prefix(Int(Self.listingRead))
                 rest = rest.dropFirst(part.count)
-                for (entry, place) in try entries(at: part, tag: tag, where: { page.mayTake($0) })
+                for (entry, place) in try entries(at: part, tag: tag, under: page.rules, where: { page.mayTake($0) })
                 where page.take(entry) {
                     guard page.page.responses.count == page.query.limit else { continue }
                     page.page.examined +=
@@ -83,13 +83,15 @@ extension CacheManager: StoreListing {
     /// A page that is being read, and the conditions for entries on it.
     private struct PageReading {
         let query: ResponseQuery
+        let rules: RulesInForce?
         private let now: Timestamp
         private let prefix: [UInt8]?
         private let host: [UInt8]?
         var page: ResponsePage
 
-        init(_ query: ResponseQuery, at now: Timestamp) {
+        init(_ query: ResponseQuery, under rules: RulesInForce?, at now: Timestamp) {
             self.query = query
+            self.rules = rules
             self.now = now
             prefix = query.prefix?.canonicalBytes
             host = query.host?.canonicalBytes
@@ -124,11 +126,15 @@ extension CacheManager: StoreListing {
     ///
     /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
     @concurrent
-    package func responses(withID id: String, showingQueries: Bool) async throws -> [ResponseDetails] {
+    package func responses(
+        withID id: String,
+        showingQueries: Bool,
+        under rules: RulesInForce?
+    ) async throws -> [ResponseDetails] {
         let now = now()
         guard id.utf8.count == 16 else { return [] }
         var found: [ResponseDetails] = []
-        for entry in try await entries(withShortIDPrefix: id) where entry.kind == .response {
+        for entry in try await entries(withShortIDPrefix: id, under: rules) where entry.kind == .response {
             let head = try await response(of: entry)?.head
             found.append(
                 ResponseDetails(
@@ -162,6 +168,7 @@ extension CacheManager: StoreListing {
     private func rows(
         after cursor: Int64,
         tag: Int64?,
+        under rules: RulesInForce?,
         where isWanted: (EntryRecord) -> Bool
     ) throws -> (entries: [StoreEntry], rows: Int, last: Int64?) {
         try core.read { connection, database in
@@ -176,7 +183,7 @@ extension CacheManager: StoreListing {
                 rows += 1
                 last = statement.integer(0)
                 guard let record = EntryRecord(statement, database.state), isWanted(record) else { continue }
-                entries.append(StoreEntry(record))
+                entries.append(StoreEntry(record, under: rules))
             }
             return (entries, rows, rows < Self.listingRead ? nil : last)
         }

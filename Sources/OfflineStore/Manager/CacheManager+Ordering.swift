@@ -46,6 +46,7 @@ extension CacheManager {
     func entries(
         at places: ArraySlice<ListPosition>,
         tag: Int64?,
+        under rules: RulesInForce?,
         where isWanted: (EntryRecord) -> Bool
     ) throws -> [(entry: StoreEntry, cursor: ResponseCursor)] {
         try core.read { connection, database in
@@ -65,7 +66,7 @@ extension CacheManager {
                 statement.bind(1, place.id)
                 guard try statement.step(), let record = EntryRecord(statement, database.state), isWanted(record)
                 else { continue }
-                found.append((StoreEntry(record), place.cursor))
+                found.append((StoreEntry(record, under: rules), place.cursor))
             }
             return found
         }

@@ -89,13 +89,13 @@ package struct StoreEntry: Sendable, Hashable, Identifiable {
         isInvalidated || expiresAt.map { $0.isOver(at: now, storedAt: receivedAt) } ?? false
     }
 
-    init(_ record: EntryRecord) {
+    /// - Parameter rules: decide the expiry and stale use of a response; `nil` for the rules that
+    ///   were in force when it was stored.
+    init(_ record: EntryRecord, under rules: RulesInForce? = nil) {
         id = record.id
         shortID = Self.shortID(record.keyHash)
         bodyLength = record.bodyLength
         storedAt = record.storedAt
-        expiresAt = record.expiresAt == .distantFuture ? nil : record.expiresAt
-        isUsableStale = record.isUsableStale
         isPinned = record.isPinned
         lastUsedAt = record.lastUsedAt
         switch record.kind {
@@ -104,6 +104,9 @@ package struct StoreEntry: Sendable, Hashable, Identifiable {
             let cacheKey = StoreKey(bytes: record.key)
             let components = cacheKey?.components
             let response = record.response
+            let use = response.flatMap { rules?.use(of: $0) }
+            expiresAt = (use?.freshUntil ?? record.expiresAt).ifAny
+            isUsableStale = use?.isUsableStale ?? record.isUsableStale
             receivedAt = response?.head.responseTime ?? record.storedAt
             key = cacheKey.map(Key.response)
             method = components?.method
@@ -123,6 +126,8 @@ package struct StoreEntry: Sendable, Hashable, Identifiable {
         case .object:
             kind = .object
             let head = record.objectHead
+            expiresAt = record.expiresAt.ifAny
+            isUsableStale = record.isUsableStale
             receivedAt = record.storedAt
             key = String(validating: record.key, as: UTF8.self).map(Key.object)
             method = nil
@@ -154,6 +159,11 @@ package struct StoreEntry: Sendable, Hashable, Identifiable {
         // unsigned integers.
         return Int64(bitPattern: first)...Int64(bitPattern: last)
     }
+}
+
+extension Timestamp {
+    /// The instant; `nil` if it never arrives.
+    fileprivate var ifAny: Timestamp? { self == .distantFuture ? nil : self }
 }
 
 extension StoreEntry.Key: Hashable {
