@@ -74,6 +74,55 @@ import Testing
         #expect(warnings == (isReported ? [message] : []))
     }
 
+    /// Mutant: `token-cookies-are-left-out-silently`.
+    @Test(
+        arguments: [
+            ("csrftoken", "'csrftoken' usually"), ("_csrf*", "'_csrf*' includes '_csrf', which usually"),
+            ("XSRF-TOKEN", "'XSRF-TOKEN' usually"), ("csrf_token", "'csrf_token' usually"),
+            ("__RequestVerificationToken", "'__RequestVerificationToken' usually"),
+            ("*", "'*' also leaves out the cookies of sessions and CSRF tokens, so pages with forms are shared."),
+            ("seen", nil), ("CSRFToken", nil), ("_c", nil),
+        ] as [(String, String?)]
+    )
+    func tokensLeftOutOfStoredPagesAreReported(_ name: String, _ message: String?) throws {
+        let warnings = try Self.warnings("rules:\n- {store: {without-cookies: [seen, \"\(name)\"]}}")
+        #expect(warnings.count == (message == nil ? 0 : 1), "\(warnings)")
+        guard let message, let warning = warnings.first else { return }
+        #expect(warning.hasPrefix("f:3: rule 1: store.without-cookies: \(message)"), "\(warning)")
+    }
+
+    /// Mutant: `rules-for-a-host-that-no-client-sends-pass`.
+    @Test(
+        arguments: [
+            ("http://127.0.0.1:8000", "http://127.0.0.1:8000/**", true),
+            ("http://app:8000/v1", "http://app:8000/v1/x", true), ("http://localhost", "http://localhost/**", true),
+            ("http://[::1]", "http://[::1]/**", true), ("http://a.example:81", "http://a.example:81/**", true),
+            // Clients may use these, too.
+            ("http://a.example", "http://a.example/**", false), ("http://127.0.0.1:8000", "/**", false),
+            ("http://127.0.0.1:8000", "http://b.example/**", false),
+            ("http://127.0.0.1:8000", "http://*:8000/**", false),
+        ]
+    )
+    func rulesForTheHostOfAnOriginThatGetsTheClientsAreReported(
+        _ origin: String,
+        _ url: String,
+        _ isReported: Bool
+    ) throws {
+        func warnings(_ more: String) throws -> [String] {
+            try Self.warnings(
+                "routes: [\(more){origin: \"\(origin)\", preserve-host: true}]\nrules: [{match: {url: \"\(url)\"}, bypass: true}]"
+            )
+        }
+        let found = try warnings("")
+        #expect(found.count == (isReported ? 1 : 0), "\(found)")
+        if let first = found.first {
+            let host = origin.split(separator: "/")[1]
+            #expect(first.hasPrefix("f:3: rule 1: match.url: '\(url)' matches only requests whose 'Host' is '\(host)'"))
+        }
+        // Another route leads to the origin's URL.
+        #expect(try warnings("{host: b, origin: \"\(origin)\"}, ").isEmpty)
+    }
+
     @Test(
         arguments: [
             ("127.0.0.1:8080", "http://127.0.0.1:8080", true), ("0.0.0.0:8080", "http://localhost:8080", true),

@@ -11,6 +11,7 @@ extension RuleSet {
             warnings += entry.rule.match.urls.compactMap(\.hint).map { check.finding("match.url", $0) }
             if let message = unstoredPost(entry.rule) { warnings.append(check.finding("store.methods", message)) }
             warnings += droppedCookies(of: entry).map { check.finding("match.cookie", $0) }
+            warnings += leftOutTokens(entry.rule).map { check.finding("store.without-cookies", $0) }
         }
         return warnings
     }
@@ -23,6 +24,29 @@ extension RuleSet {
         let isAlone = !methods.contains { $0 == .get || $0.rawValue == "QUERY" }
         return "Responses to POST are stored only with 'store.content'\(isAlone ? ", so nothing is stored" : ""). "
             + "Add 'content: any' or 'content: graphql' to 'store'."
+    }
+
+    /// The usual names of cookies that hold the CSRF token of a visitor's forms: of Django,
+    /// Angular, Laravel, Node.js, Flask and ASP.NET.
+    private static let tokenCookies = [
+        "csrftoken", "XSRF-TOKEN", "_csrf", "csrf_token", "__RequestVerificationToken",
+    ]
+
+    /// Returns a warning for each name in `store.without-cookies` that leaves a CSRF token, or
+    /// every cookie, out of a stored page. The page's forms contain the same token, which then
+    /// belongs to the visitor whose request was stored.
+    private func leftOutTokens(_ rule: Rule) -> [String] {
+        (rule.settings.store.withoutCookies ?? []).compactMap { pattern in
+            if pattern == "*" {
+                return
+                    "'*' also leaves out the cookies of sessions and CSRF tokens, so pages with forms are shared. List names of cookies that no page depends on."
+            }
+            let names = CookieNames([pattern])
+            guard let name = Self.tokenCookies.first(where: names.contains) else { return nil }
+            let subject = name == pattern ? shown(name) : "\(shown(pattern)) includes \(shown(name)), which"
+            return
+                "\(subject) usually holds a CSRF token. A stored page with a form shares its first visitor's token with all clients. Remove the name, unless the rule matches only pages without forms."
+        }
     }
 
     /// Returns a warning for each cookie of a rule's condition that another rule removes from the

@@ -5,7 +5,8 @@ extension Configuration {
     /// Warnings about valid settings that probably do not do what their author meant, for
     /// `holdfast check`.
     package var checkWarnings: [ConfigurationError.Finding] {
-        homeWarnings + loopWarnings + redirectWarnings + listWarnings + rules.sharingWarnings + rules.effectWarnings
+        homeWarnings + loopWarnings + redirectWarnings + listWarnings + preservedHostWarnings + rules.sharingWarnings
+            + rules.effectWarnings
     }
 
     private var homeWarnings: [ConfigurationError.Finding] {

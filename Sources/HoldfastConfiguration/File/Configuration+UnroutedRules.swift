@@ -21,6 +21,42 @@ extension Configuration {
         return findings.map { references.hide(in: $0) }
     }
 
+    /// Warnings about rules that name the address of an origin whose route keeps the client's host
+    /// and states no host. Such a rule matches only requests of clients that use the origin's own
+    /// address.
+    ///
+    /// An address that clients may use too, such as `https://www.example.com`, is not reported.
+    var preservedHostWarnings: [ConfigurationError.Finding] {
+        let open = routes.filter { $0.preservesHost && $0.host == nil }.compactMap { try? TargetURI($0.origin) }
+            .filter(\.hasServersOwnAddress)
+        guard !open.isEmpty else { return [] }
+        let others = Set(routes.filter { !$0.preservesHost || $0.host != nil }.compactMap { RouteTargets($0) })
+        var findings: [ConfigurationError.Finding] = []
+        for (index, rule) in rules.rules.enumerated() {
+            for url in rule.match.urls {
+                guard let (authority, path) = Self.parts(of: url.text), let pattern = try? CompiledPattern(url),
+                    let origin = open.first(where: { $0.authority == authority.lowercased() }),
+                    !others.contains(where: { $0.areReached(by: pattern) })
+                else { continue }
+                findings.append(
+                    RuleCheck(rule, number: index + 1).finding(
+                        "match.url",
+                        "\(shown(url.text)) matches only requests whose 'Host' is \(shown(origin.authority)): with 'preserve-host', rules match the host that clients request. Write \(shown(path))."
+                    )
+                )
+            }
+        }
+        return findings
+    }
+
+    /// Returns the authority and the rest of a pattern with a scheme; `nil` if it has no path.
+    private static func parts(of pattern: String) -> (authority: String, path: String)? {
+        guard let begin = pattern.firstRange(of: "://")?.upperBound else { return nil }
+        let authority = String(pattern[begin...].prefix { $0 != "/" && $0 != "?" })
+        let path = String(pattern[begin...].dropFirst(authority.count))
+        return path.utf8.first == UInt8(ascii: "/") ? (authority, path) : nil
+    }
+
     private func fault(of pattern: CompiledPattern, _ text: String, _ targets: Set<RouteTargets>) -> String? {
         if PathNormalForm.hasDotSegment(text) {
             return
@@ -53,10 +89,7 @@ extension Configuration {
     /// Returns the pattern to write instead, if the pattern names a URL that a route leads to an
     /// origin, an origin with another scheme or port, or any host.
     private func advice(aboutHostOf pattern: String) -> String? {
-        guard let begin = pattern.firstRange(of: "://")?.upperBound else { return nil }
-        let authority = String(pattern[begin...].prefix { $0 != "/" && $0 != "?" })
-        let path = String(pattern[begin...].dropFirst(authority.count))
-        guard path.utf8.first == UInt8(ascii: "/") else { return nil }
+        guard let (authority, path) = Self.parts(of: pattern) else { return nil }
         if authority.allSatisfy({ $0 == "*" }) { return "Write \(shown(path)), which matches every origin." }
         guard !authority.contains("*") else { return nil }
         let host = authority.lowercased().withoutPort
@@ -78,5 +111,14 @@ extension Configuration {
                 "With 'preserve-host', rules match the host that clients request: write \(shown("\(origin)\(path)"))."
         }
         return nil
+    }
+}
+
+extension TargetURI {
+    /// Whether the address is probably only the server's own: an IP address, a name without a dot,
+    /// or a port that no URL omits.
+    fileprivate var hasServersOwnAddress: Bool {
+        !host.contains(where: \.isLetter) || host.hasPrefix("[") || !host.contains(".")
+            || port != (scheme == "https" ? 443 : 80)
     }
 }
