@@ -168,6 +168,8 @@ public final class CacheEngine: Sendable {
 
     package var options: EngineOptions { settings.options }
     package var rules: (any ExchangeRules)? { settings.rules }
+    /// The rules for tools that read stored responses.
+    package var rulesInForce: RulesInForce { RulesInForce(rules, policy) }
 
     private var settings: Settings { currentSettings.withLock { $0 } }
 

@@ -79,16 +79,9 @@ extension DryRun.Outcome {
     }
 
     private func fetchReason(_ fetch: PlannedFetch, _ wording: Wording) -> String {
-        let count = wording.candidateCount
         switch reason {
-        case .uriMiss:
-            let passingBy = count > 0 ? wording.rule(of: ["store.statuses"]) : ""
-            return "nothing is stored for this target"
-                + (passingBy.isEmpty ? "" : " with a status that the rules allow to be stored\(passingBy)")
-        case .varyMiss:
-            return count == 1
-                ? "the stored response does not match the request's fields (Vary)"
-                : "none of the \(count) stored responses matches the request's fields (Vary)"
+        case .uriMiss: return missReason(.uriMiss, wording)
+        case .varyMiss: return missReason(.varyMiss, wording)
         case .partial: return "the stored part does not contain all requested bytes"
         case .method: return "the method or the content rules out a stored response"
         case .bypass:
@@ -113,6 +106,18 @@ extension DryRun.Outcome {
             orElse: "the stored response has just become stale"
         )
         return "\(since) (\(wording.lifetime(of: stored.head)))\(notServedFirstClause(stored, reuse, wording))"
+    }
+
+    private func missReason(_ reason: CacheOutcome.ForwardReason?, _ wording: Wording) -> String {
+        let count = wording.candidateCount
+        if reason == .varyMiss {
+            return count == 1
+                ? "the stored response does not match the request's fields (Vary)"
+                : "none of the \(count) stored responses matches the request's fields (Vary)"
+        }
+        let passingBy = count > 0 ? wording.rule(of: ["store.statuses"]) : ""
+        return "nothing is stored for this target"
+            + (passingBy.isEmpty ? "" : " with a status that the rules allow to be stored\(passingBy)")
     }
 
     /// Returns the reason that the stored response is not served without a request to the origin,
@@ -151,19 +156,18 @@ extension DryRun.Outcome {
         case .staleForbidden: return forbiddenBy.map(wording.prohibition) ?? refusal.message
         case .offlineMiss:
             let why = mode == .offline ? wording.mode(mode) : "only the store may be used"
-            return "\(nothingUsable), and \(why)"
+            return "\(nothingUsable(wording)), and \(why)"
         case .originUnreachable where stage == .breakerOpen:
-            return "\(nothingUsable), and the origin's circuit breaker is open"
-        case .originUnreachable: return "\(nothingUsable), and the origin cannot be reached"
+            return "\(nothingUsable(wording)), and the origin's circuit breaker is open"
+        case .originUnreachable: return "\(nothingUsable(wording)), and the origin cannot be reached"
         default: return refusal.message
         }
     }
 
-    private var nothingUsable: String {
-        guard let considered else {
-            return cacheOutcome.forward == .varyMiss
-                ? "no stored response matches the request's fields (Vary)" : "nothing is stored for this request"
-        }
+    /// Returns the reason that no stored response may serve the request. It has the words of
+    /// ``fetchReason(_:_:)``, because both describe the same state.
+    private func nothingUsable(_ wording: Wording) -> String {
+        guard let considered else { return missReason(cacheOutcome.forward, wording) }
         if preference == .networkOnly { return "the caller wants only the origin's response" }
         return considered.stored.head.status.code >= 400
             ? "the stored response is a stale error" : "the stored response may not be used"

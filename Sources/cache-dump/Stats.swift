@@ -8,7 +8,7 @@ struct Stats: AsyncParsableCommand {
         abstract: "Shows a store's statistics.",
         discussion: """
             JSON: one object, with the keys folder, database, schemaVersion, sqliteVersion, responses, objects, \
-            expired, usableStale, invalidated, damaged, pinned (numbers of entries), storedBytes (bodies, heads and keys), \
+            expired (all that are not fresh, with any state of 'list'), usableStale, invalidated, damaged, pinned (numbers of entries), storedBytes (bodies, heads and keys), \
             databaseBytes, logBytes, freeBytes (sizes of files and of unused space in them), unreferencedBodies, \
             invalidationSequence, setAside (damaged databases that were left in the folder: name and bytes).
 
@@ -77,7 +77,7 @@ struct StatisticsReport: Encodable {
         let facts: [(String, String)] = [
             ("responses", "\(statistics.responses)"),
             ("objects", "\(statistics.objects)"),
-            ("expired", "\(statistics.expired), \(statistics.usableStale) of them usable offline"),
+            ("not fresh", "\(statistics.expired), \(statistics.usableStale) of them usable offline"),
             ("invalidated", "\(statistics.invalidated)"),
             ("damaged", "\(statistics.damagedEntries)"),
             ("pinned", "\(statistics.pinned)"),

@@ -126,7 +126,10 @@ struct HoldfastDrainTests {
             let origins = try await gateway.curl("/v1/origins").json["origins"] as? [[String: Any]]
             #expect(origins?.allSatisfy { $0["state"] as? String == "reachable" } == true)
             let status = try await gateway.run(["status"])
-            #expect(status.text.contains("2 servers are drained."), "\(status)")
+            let sentence = "All servers of \(origin.baseURL) are drained; only stored responses are served.\n"
+            #expect(status.text.contains(sentence) && !status.text.contains("2 servers"), "\(status)")
+            let drained = try await gateway.run(["origins"])
+            #expect(drained.lines.contains { $0.hasPrefix("drained      \(origin.baseURL)") }, "\(drained)")
             let ended = try await gateway.run(["drain", servers[0], "--end"] + named)
             #expect(ended.status == 0 && ended.lines.count == 1, "\(ended)")
             let found = try await gateway.get("/missing")

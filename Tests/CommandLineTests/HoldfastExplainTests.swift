@@ -47,6 +47,27 @@ struct HoldfastExplainTests {
         }
     }
 
+    @Test func storeAndFileMayComeFromTheEnvironment() async throws {
+        try await withStore { store, folder in
+            let file = folder.appendingPathComponent("holdfast.yaml")
+            let text = "version: 1\nstore: {path: a.store}\nrules: [{name: by-variable, freshness: {lifetime: 1 h}}]\n"
+            try Data(text.utf8).write(to: file)
+            func explain(_ environment: [String: String], _ more: [String] = []) async throws -> Tool.Outcome {
+                try await Self.holdfast.run(arguments: ["explain", Self.url] + more, environment: environment)
+            }
+            let byFile = try await explain(["HOLDFAST_CONFIG": file.path])
+            #expect(byFile.status == 0 && byFile.text.contains("by-variable"), "\(byFile)")
+            let byStore = try await explain(["HOLDFAST_STORE": store])
+            #expect(byStore.status == 0 && !byStore.text.contains("by-variable"), "\(byStore)")
+            // An option takes precedence over every variable.
+            let other = folder.appendingPathComponent("none.store").path
+            let named = try await explain(["HOLDFAST_CONFIG": file.path], ["--store", other])
+            #expect(named.status == 1, "\(named)")
+            let none = try await explain(["HOLDFAST_CONFIG": ""])
+            #expect(none.status == 64 && none.error.contains("Name a store"), "\(none)")
+        }
+    }
+
     /// The library stores such a URL encoded, and a gateway as its client sent it.
     @Test func findsBothFormsOfAURL() async throws {
         let url = "https://a.example/a{b}|c"

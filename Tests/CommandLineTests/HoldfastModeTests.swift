@@ -46,6 +46,9 @@ struct HoldfastModeTests {
         try await PurgedGateway.withOrigin { gateway, _ in
             let reply = try await put(#"{"mode": "offline", "for": "1s"}"#, gateway)
             #expect(reply.status == 200, "\(reply.text)")
+            // Times are text, and a value with a space is quoted.
+            let begun = await gateway.server.log.line(containing: "A temporary mode is in force")
+            #expect(begun.contains("mode.until=2") && begun.contains("control.client=\"uid \(getuid())\""), "\(begun)")
             let line = await gateway.server.log.line(containing: "The configured mode is in force again")
             #expect(line.contains("mode=automatic"))
             #expect(try await gateway.get("/missing").hasPrefix("HTTP/1.1 200 "))

@@ -209,9 +209,40 @@ struct HoldfastPurgeTests {
                 #expect(purge.text.hasPrefix("Removed 2 responses, ") && purge.error == "", "\(purge)")
                 #expect(purge.text.contains("0 of them only offline copies. Sequence "))
                 let again = try await folder.purge(["--tag", "news"])
-                #expect(again.status == 0 && again.text.hasPrefix("Expired 0 responses, 0 MiB"))
+                #expect(again.status == 0 && again.text.hasPrefix("Expired 0 responses, 0 B"))
                 #expect(again.error.contains("cache-dump list"))
                 #expect(!FileManager.default.fileExists(atPath: folder.socket))
+            }
+        }
+    }
+
+    /// Mutant: `purges-hint-at-no-preserved-host`.
+    @Test func saysWhereResponsesOfAPreservedHostAreStored() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                let text = """
+                    version: 1
+                    listen: 127.0.0.1:0
+                    store: {path: s}
+                    routes: [{origin: "\(origin.baseURL)", preserve-host: true}]
+                    """
+                try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
+                origin.respond("v1")
+                try await PurgedGateway.with(folder) { gateway in
+                    try await gateway.warm([.init(path: "/a")])
+                    let hint = "its responses are stored under the hosts that clients request."
+                    for (arguments, isHinted) in [
+                        (["\(origin.baseURL)/a"], true), (["--prefix", "\(origin.baseURL)/"], true),
+                        (["http://a.test/a"], false),
+                    ] {
+                        let purge = try await Tool("holdfast").run(
+                            arguments: ["purge", "--config", folder.file] + arguments,
+                            environment: ["RUNTIME_DIRECTORY": ""]
+                        )
+                        #expect(purge.error.contains(hint) == isHinted, "\(arguments) \(purge)")
+                        #expect(purge.text.hasPrefix("Expired 1 response, ") != isHinted, "\(arguments) \(purge)")
+                    }
+                }
             }
         }
     }

@@ -148,7 +148,7 @@ struct HoldfastRulesTests {
                     Because of rule 'images' (line 7): lifetime 1, staleness 1
                       GET http://a.example/a.png
                           lifetime   1 h instead of 1 m
-                          staleness  forbidden by: nothing instead of must-revalidate
+                          staleness  stale use: allowed instead of forbidden by must-revalidate
                           staleness  offline: 7 d instead of unlimited
 
                     Because of rule 'agents' (line 11): key 1

@@ -111,7 +111,7 @@ struct HoldfastTryTests {
             await origin.stop()
             let outcome = try await gateway.run(["try", "http://a.test/x"])
             let first = outcome.lines.first ?? ""
-            let words = "Rejected (origin-unreachable): The origin of 'http://a.test/x' is unreachable"
+            let words = "Failed (origin-unreachable): The origin of 'http://a.test/x' is unreachable"
             #expect(outcome.status == 1 && first.hasPrefix(words), "\(outcome)")
             #expect(outcome.lines.contains { $0.hasPrefix("  origin \(origin.baseURL): refused: ") }, "\(outcome)")
             let origins = try await gateway.run(["origins"])

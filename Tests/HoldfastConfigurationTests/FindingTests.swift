@@ -270,6 +270,18 @@ import Testing
             "f:2: listen: Expected 'HOST:PORT', or a list of 'HOST:PORT', '{address: HOST:PORT}' or '{unix: PATH, mode: 0660}', not a list."
         ),
         (
+            "version: 1\nlisten: {unix: a.sock}",
+            "f:2: listen: A listener with settings must be in a list: write '[{…}]', with 'HOST:PORT', '{address: HOST:PORT}' or '{unix: PATH, mode: 0660}' in it."
+        ),
+        (
+            "version: 1\nroutes: [{redirect: \"https://b.example\"}]",
+            "f:2: route 1: 'redirect' is unknown. Write 'respond: {status: 301, location: URL}'."
+        ),
+        (
+            "version: 1\nrules: [{match: {path: /a}, bypass: true}]",
+            "f:2: rule 1: match: 'path' is unknown. Write the path in 'url', such as 'url: \"/news/**\"'."
+        ),
+        (
             "version: 1\nlisten: [{address: 127.0.0.1:1, port: 2}]",
             "f:2: listen: 'port' is unknown. Known names: 'address', 'unix', 'mode', 'tls', 'http2', 'proxy-protocol'."
         ),

@@ -39,6 +39,13 @@ struct UnixListenerTests {
         }
     }
 
+    /// Mutant: `relative-socket-is-shown-as-a-host`.
+    @Test func relativePathIsShownAsAPath() {
+        let here = FileManager.default.currentDirectoryPath
+        #expect(ListenAddress(path: "a.sock").description == "unix:\(here)/a.sock")
+        #expect(ListenAddress(path: "@a").description == "unix:@a" && ListenAddress(path: "/a").path == "/a")
+    }
+
     @Test("Clients are served at an address and through a Unix socket, which has its permissions and is removed")
     func servesAtEachPlace() async throws {
         try await withFolder { folder in

@@ -28,6 +28,13 @@ extension GatewayRoutes {
         return TargetURI(request: head)
     }
 
+    /// Returns whether the responses of an origin's URL are stored under the hosts that clients
+    /// request, and which hosts these are is not known.
+    package func keepsClientsHosts(of url: TargetURI) -> Bool {
+        let leading = routes.filter { leads($0, to: url) }
+        return !leading.isEmpty && leading.allSatisfy(\.preservesHost) && preservedURL(of: url) == nil
+    }
+
     private func leads(_ route: GatewayRoute, to url: TargetURI) -> Bool {
         route.origin.scheme == url.scheme && route.origin.host == url.host && route.origin.port == url.port
             && route.originPrefix.rest(of: url.requestTarget) != nil

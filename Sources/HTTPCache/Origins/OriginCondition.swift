@@ -67,6 +67,8 @@ package struct OriginCondition: Sendable, Hashable {
     /// The servers in the order in which they are tried, if the configuration specifies more than
     /// the origin's URL.
     package var servers: [Server] = []
+    /// Whether an operator drained every server, so that no request is sent.
+    package var isDrained: Bool { !servers.isEmpty && servers.allSatisfy(\.isDrained) }
 
     /// Creates the condition of a reachable origin without requests.
     package init(origin: String) {

@@ -32,8 +32,3 @@ package struct RulesInForce: Sendable {
         return Use(freshUntil: ruled.freshUntil, isUsableStale: ruled.isUsableStale)
     }
 }
-
-extension CacheEngine {
-    /// The rules in force.
-    package var rulesInForce: RulesInForce { RulesInForce(rules, policy) }
-}

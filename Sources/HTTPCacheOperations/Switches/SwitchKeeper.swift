@@ -150,7 +150,7 @@ package actor SwitchKeeper {
             message,
             metadata: [
                 "switch": "\(one.subject)", "switch.value": "\(one.mode?.rawValue ?? "drained")",
-                "switch.until": "\(one.until.milliseconds)", "switch.reason": "\(one.reason ?? "")",
+                "switch.until": "\(one.until.rfc3339)", "switch.reason": "\(one.reason ?? "")",
                 "control.client": "\(one.client)",
             ]
         )

@@ -101,7 +101,7 @@ package actor TemporarySwitch<Value: TemporaryValue> {
         logger.notice(
             "A temporary \(name) is in force",
             metadata: [
-                name: "\(temporary.value.logged)", "\(name).until": "\(temporary.until.milliseconds)",
+                name: "\(temporary.value.logged)", "\(name).until": "\(temporary.until.rfc3339)",
                 "\(name).reason": "\(temporary.reason ?? "")", "control.client": "\(temporary.client)",
             ]
         )

@@ -156,6 +156,9 @@ extension TopSetting {
     private static func listeners(_ value: FileValue) throws(Refusal) -> [Configuration.Listener] {
         if case .text = value { return [.address(try address(value))] }
         guard case .list(let values, _) = value, !values.isEmpty else {
+            if case .mapping = value {
+                throw Refusal("A listener with settings must be in a list: write '[{…}]', with \(listenerForms) in it.")
+            }
             throw Refusal("Expected 'HOST:PORT', or a list of \(listenerForms), not \(value.shown).")
         }
         guard values.count <= Configuration.listenerLimit else {

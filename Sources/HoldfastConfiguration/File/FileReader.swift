@@ -243,7 +243,9 @@ extension FileReader {
         var result: [String: String] = [:]
         for entry in entries {
             guard let setting = settings.first(where: { $0.name == entry.key }) else {
-                report(entry.line, subject, nil, Readers.unknown(entry, of: known).message)
+                let isRedirect = entry.key == "redirect" && known.contains("respond")
+                let message = isRedirect ? Self.redirectAdvice : Readers.unknown(entry, of: known).message
+                report(entry.line, subject, nil, message)
                 continue
             }
             let written = expanding(entry, setting.shape, subject, setting.name) { (value) throws(Refusal) in
@@ -253,6 +255,9 @@ extension FileReader {
         }
         return result
     }
+
+    private static let redirectAdvice =
+        "'redirect' is unknown. Write 'respond: {status: 301, location: URL}'."
 
     private mutating func readOrigins(_ entry: FileValue.Entry) {
         let known = configuration.origins.count
@@ -356,7 +361,11 @@ extension FileReader {
         }
         for inner in entries {
             guard let setting = Rule.Match.settings.first(where: { $0.name == inner.key }) else {
-                report(inner.line, subject, "match", Readers.unknown(inner, of: known).message)
+                let message =
+                    inner.key == "path"
+                    ? "'path' is unknown. Write the path in 'url', such as 'url: \"/news/**\"'."
+                    : Readers.unknown(inner, of: known).message
+                report(inner.line, subject, "match", message)
                 continue
             }
             let name = "match.\(setting.name)"
@@ -371,6 +380,7 @@ extension FileReader {
     /// The advice for settings that routes have, and rules do not. Decision 87 says why.
     private static let routeSettings = [
         "respond": "Write a route with 'respond', and with the conditions in its 'match'.",
+        "redirect": "Write a route with 'respond: {status: 301, location: URL}'.",
         "limits": "Write 'limits.requests' in a route, or at the top level.",
         "clients": "Write 'clients.allow' and 'clients.deny' in a route, or at the top level.",
     ]

@@ -1,4 +1,5 @@
 package import Foundation
+import HTTPCacheOperations
 package import HTTPCacheSemantics
 
 /// Parses the end of a temporary setting, and formats times.
@@ -48,15 +49,7 @@ package enum EndTime {
     }
 
     /// Formats a time as RFC 3339 text in UTC, with milliseconds only if they are not zero.
-    package static func text(_ instant: Timestamp) -> String {
-        // Clamp to the range of years that the format can express.
-        let seconds = min(max(Double(instant.milliseconds) / 1000, -62_135_596_800), 253_402_300_799)
-        let style = Date.ISO8601FormatStyle(
-            includingFractionalSeconds: instant.milliseconds % 1000 != 0,
-            timeZone: .gmt
-        )
-        return Date(timeIntervalSince1970: seconds).formatted(style)
-    }
+    package static func text(_ instant: Timestamp) -> String { instant.rfc3339 }
 
     /// Formats a duration in a form that ``duration(_:)`` can parse, in the largest unit that
     /// leaves no remainder: `2d`, `36h`.

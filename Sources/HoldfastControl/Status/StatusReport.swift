@@ -162,7 +162,7 @@ package struct StatusReport: Sendable, Hashable, Codable {
         self.fleet = fleet
         summary =
             Self.summary(phase, state, operations.stalenessState, away, outage, condition, settings.lastReload, at: now)
-            + Self.sentence(switches) + Self.sentence(rejected: settings.rejectedFiles.count)
+            + Self.sentence(switches, conditions) + Self.sentence(rejected: settings.rejectedFiles.count)
             + (fleet.map(Self.sentence) ?? "")
     }
 
@@ -230,14 +230,21 @@ package struct StatusReport: Sendable, Hashable, Codable {
 
     /// Returns text about modes of origins and routes, and drained servers; empty if there are
     /// none.
-    private static func sentence(_ switches: Switches) -> String {
+    private static func sentence(_ switches: Switches, _ origins: [OriginCondition]) -> String {
         var text = ""
         if let first = switches.modes.first, let mode = first.mode?.rawValue {
             let others = switches.modes.count - 1
             text += " The mode of \(first.subject) is \(mode) until \(EndTime.text(first.until))"
             text += others == 0 ? "." : ", and \(others) more \(others == 1 ? "origin or route has" : "have") a mode."
         }
-        let drained = switches.drains.count
+        let without = origins.filter(\.isDrained)
+        if let first = without.first {
+            let others = without.count - 1
+            text += " All servers of \(first.origin)"
+            text += others == 0 ? "" : " and of \(others) more \(others == 1 ? "origin" : "origins")"
+            text += " are drained; only stored responses are served."
+        }
+        let drained = switches.drains.count - without.reduce(0) { $0 + $1.servers.count }
         if drained > 0 { text += drained == 1 ? " 1 server is drained." : " \(drained) servers are drained." }
         return text
     }

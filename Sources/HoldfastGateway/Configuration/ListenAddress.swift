@@ -1,3 +1,4 @@
+import Foundation
 import HTTPCacheSemantics
 
 /// An address where a gateway listens: a host and a port, or a Unix socket.
@@ -42,9 +43,10 @@ public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
 
     /// Creates the address of a Unix socket.
     ///
-    /// - Parameter path: its absolute path.
+    /// - Parameter path: a path, or an abstract name. A relative path is resolved against the
+    ///   current folder, so that the address has a meaning for other processes, too.
     init(path: String) {
-        host = path
+        host = Self.isPath(path) ? path : URL(fileURLWithPath: path).path
         port = 0
     }
 

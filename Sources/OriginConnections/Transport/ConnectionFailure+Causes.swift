@@ -111,7 +111,8 @@ extension ConnectionFailure {
         case .handshakeTimeout: "Check whether this port uses TLS, or raise 'timeouts.connect'."
         case .notTLS: "Use the port with TLS, or an 'http://' URL."
         case .speaksTLS: "Use an 'https://' URL, or the port without TLS."
-        case .handshakeRefused: "Check which names and TLS versions it accepts; 'server-name' sets the name."
+        case .handshakeRefused:
+            "Check whether this port uses TLS, and which names and TLS versions the server accepts; 'server-name' sets the name."
         case .clientCertificate: "Set 'certificate' and 'key' to files that it accepts."
         case .unknownAuthority:
             "Set 'ca' to a file with the authority's certificate, and check whether the server sends its intermediate certificates."

@@ -21,7 +21,7 @@ struct Explain: AsyncParsableCommand {
 
             From a configuration file, the command uses the store, the mode, the rules and the routes. If the file has routes, the URL may be the origin's or one that a client requests from the \
             gateway, and the store is read as a shared cache, as the gateway reads it. Otherwise, it is read as a private cache, as the library reads it. \
-            '--shared' and '--private' override that. If the gateway itself would answer a client (a health check, 'respond', a host without a route, a client that is not allowed), the first \
+            Without '--config' and '--store', $HOLDFAST_CONFIG and $HOLDFAST_STORE are used. '--shared' and '--private' override that. If the gateway itself would answer a client (a health check, 'respond', a host without a route, a client that is not allowed), the first \
             line names the response and the setting. The state of origins in a running service (for example, that an origin is unreachable) is not in the store and is not \
             used.
 
@@ -124,16 +124,24 @@ struct Explain: AsyncParsableCommand {
         if let client, AddressRange.Parsed(client) == nil {
             throw ValidationError("'--client' must be an IP address such as 192.0.2.7, or 'unix', not '\(client)'.")
         }
-        guard store != nil || file != nil else {
+        guard store != nil || named.file != nil || named.store != nil else {
             throw ValidationError("Name a store with '--store', or a file with '--config'.")
         }
     }
 
+    /// The store and the file that the options name or, without any, the variables of 'serve'.
+    private var named: (store: String?, file: String?) {
+        guard store == nil, file == nil else { return (store, file) }
+        let environment = ProcessInfo.processInfo.environment
+        return (ServeVariable.store.value(in: environment), ServeVariable.config.value(in: environment))
+    }
+
     func run() async throws {
-        let file = try self.file.map { try ConfigurationFile.readWithoutValues($0) } ?? Configuration()
-        guard let folder = store ?? file.storeFolder else {
+        let named = named
+        let file = try named.file.map { try ConfigurationFile.readWithoutValues($0) } ?? Configuration()
+        guard let folder = named.store ?? file.storeFolder else {
             throw CommandFailure(
-                "'\(self.file ?? "")' sets no store. Set 'store.path' in the file, or use '--store'."
+                "'\(named.file ?? "")' sets no store. Set 'store.path' in the file, or use '--store'."
             )
         }
         let logger = Logger.explaining

@@ -87,17 +87,31 @@ struct Mode: AsyncParsableCommand {
         ([line(report)] + (report.switches ?? []).map(line)).joined(separator: "\n")
     }
 
+    /// Returns the gateway's mode with its end, without a full stop: `automatic`.
+    static func words(_ report: ModeReport) -> String {
+        guard let until = report.until else { return report.mode.rawValue }
+        return
+            "\(report.mode.rawValue) until \(TemporaryOptions.shown(until)), then \(report.configured.rawValue)"
+    }
+
+    /// Returns the mode of an origin or a route with its end: `offline for route 'a' until …`.
+    static func words(_ one: SwitchReport) -> String {
+        "\(one.mode?.rawValue ?? "") for \(subject(one)) until \(TemporaryOptions.shown(one.until))"
+    }
+
+    private static func subject(_ one: SwitchReport) -> String {
+        one.origin ?? one.route.map { "route '\($0)'" } ?? ""
+    }
+
     private static func line(_ one: SwitchReport) -> String {
-        let subject = one.origin ?? one.route.map { "route '\($0)'" } ?? ""
-        let reason = one.reason.map { " Reason: \($0)." } ?? ""
         let mode = one.mode?.rawValue ?? ""
-        return "The mode of \(subject) is \(mode) until \(TemporaryOptions.shown(one.until)).\(reason)"
+        return
+            "The mode of \(subject(one)) is \(mode) until \(TemporaryOptions.shown(one.until)).\(reason(one.reason))"
     }
 
     private static func line(_ report: ModeReport) -> String {
-        guard let until = report.until else { return "The mode is \(report.mode.rawValue)." }
-        let reason = report.reason.map { " Reason: \($0)." } ?? ""
-        let end = "until \(TemporaryOptions.shown(until)), then \(report.configured.rawValue)"
-        return "The mode is \(report.mode.rawValue) \(end).\(reason)"
+        "The mode is \(words(report)).\(reason(report.reason))"
     }
+
+    private static func reason(_ reason: String?) -> String { reason.map { " Reason: \($0)." } ?? "" }
 }

@@ -7,7 +7,7 @@ struct Origins: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows the origins of a running gateway.",
         discussion: """
-            Prints a line for each origin: its state, and its requests in flight and waiting; for an unreachable origin also since when, when the next probe is sent, and why. A reachable origin whose last response was not valid HTTP has the reason too. \
+            Prints a line for each origin: its state ('drained' if all of its servers are), and its requests in flight and waiting; for an unreachable origin also since when, when the next probe is sent, and why. A reachable origin whose last response was not valid HTTP has the reason too. \
             Unreachable origins come first. If an origin has settings of its own ('origins' in the configuration), its servers follow in the order in which they are tried, one per \
             line: address or URL, responses, failures, and whether the server is set aside after failures, or drained until a given time ('holdfast drain'). A line with the reason and the next step follows a server that fails.
 
@@ -34,9 +34,12 @@ struct Origins: AsyncParsableCommand {
     /// Returns human-readable lines.
     static func text(_ report: OriginsReport) -> String {
         var lines = report.origins.flatMap { origin in
-            var line = "\(origin.state.rawValue.padding(to: 13))\(origin.origin)"
+            var line = "\(state(of: origin).padding(to: 13))\(origin.origin)"
             line += "  \(origin.inFlight) in flight, \(origin.waiting) waiting"
-            if let since = origin.since { line += "; since \(since), \(origin.failedProbes) probes failed" }
+            if let since = origin.since {
+                let probes = origin.failedProbes == 1 ? "probe" : "probes"
+                line += "; since \(since), \(origin.failedProbes) \(probes) failed"
+            }
             if let probe = origin.nextProbe { line += ", next probe at \(probe)" }
             let servers = (origin.servers ?? []).flatMap { server in
                 [
@@ -48,6 +51,12 @@ struct Origins: AsyncParsableCommand {
         }
         if report.more { lines.append("More origins are not shown.") }
         return lines.joined(separator: "\n")
+    }
+
+    /// Returns the origin's state, or `drained` if no server gets requests.
+    private static func state(of origin: OriginsReport.Origin) -> String {
+        let servers = origin.servers ?? []
+        return !servers.isEmpty && servers.allSatisfy { $0.drained != nil } ? "drained" : origin.state.rawValue
     }
 
     private static func state(of server: OriginsReport.Server) -> String {

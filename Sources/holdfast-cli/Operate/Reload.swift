@@ -45,7 +45,7 @@ struct Reload: AsyncParsableCommand {
         lines += result.changed.map { "  \($0.setting): \($0.from ?? "unset") -> \($0.to ?? "unset")" }
         lines += files.map { "  changed file: \($0)" }
         lines += result.kept.map {
-            "  \($0.setting) is still \($0.from ?? "unset"); '\($0.to ?? "unset")' needs a restart"
+            "  \($0.setting): \($0.from ?? "unset") -> \($0.to ?? "unset") takes effect after a restart"
         }
         return lines.joined(separator: "\n")
     }

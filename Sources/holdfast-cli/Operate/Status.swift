@@ -52,10 +52,12 @@ struct Status: AsyncParsableCommand {
         for origin in report.unreachable {
             lines.append("  unreachable    \(origin.origin)\(origin.since.map { " since \($0)" } ?? "")")
         }
-        lines.append("  mode           \(Mode.text(report.mode).dropFirst("The mode is ".count))")
+        lines.append("  mode           \(Mode.words(report.mode))")
+        lines += (report.mode.switches ?? []).map { "  mode           \(Mode.words($0))" }
         if report.staleness.until != nil { lines.append("  staleness      \(Staleness.text(report.staleness))") }
         if let store = report.store {
-            let kinds = "\(store.responses) responses, \(store.pinned) pinned, \(store.damaged) damaged"
+            let responses = "\(store.responses) \(store.responses == 1 ? "response" : "responses")"
+            let kinds = "\(responses), \(store.pinned) pinned, \(store.damaged) damaged"
             lines.append(
                 "  store          \(ByteSize.text(store.usedBytes)) of \(ByteSize.text(store.budget)); \(kinds)"
             )

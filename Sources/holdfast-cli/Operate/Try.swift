@@ -238,7 +238,8 @@ struct TryReport: Encodable {
             let hasNoRoute = problem.code == "no-route" || problem.code == "unknown-host"
             verdict =
                 hasNoRoute
-                ? "No route: \(problem.detail)" : "Rejected (\(problem.code)): \(problem.detail)"
+                ? "No route: \(problem.detail)"
+                : "\(explained.answer == nil ? "Failed" : "Rejected") (\(problem.code)): \(problem.detail)"
             if hasNoRoute {
                 (next, setting, notes, routes) = (nil, nil, [], configuration.places)
                 return

@@ -65,6 +65,7 @@ struct SelectorOptions: ParsableArguments {
     /// Reports that nothing matched, unless everything was selected, and where the responses for
     /// the hosts that clients request are stored.
     func noteMatched(_ count: Int, at location: GatewayLocation) async {
+        if let note = preservedHostNote(at: location) { StandardStream.error.line(note) }
         guard count == 0, !all else { return }
         var text = "Nothing matched."
         for host in hosts {
@@ -72,6 +73,20 @@ struct SelectorOptions: ParsableArguments {
             text +=
                 " Clients request '\(host)', and the responses are stored under '\(url)': use '--prefix \(url)'."
         }
-        StandardStream.error.line("\(text) 'cache-dump list' shows the URLs and tags of a store.")
+        StandardStream.error.line(
+            "\(text) 'cache-dump list STORE' shows the URLs of a store, and 'cache-dump show STORE URL' the tags of a response."
+        )
+    }
+
+    /// Returns where responses are stored, if a URL or a prefix names an origin that gets the host
+    /// of its clients.
+    private func preservedHostNote(at location: GatewayLocation) -> String? {
+        guard location.socket == nil, let routes = (try? location.namedStore(warns: false))?.routes else { return nil }
+        for target in (urls + prefixes).flatMap({ (try? TargetURI.readings(of: $0)) ?? [] })
+        where routes.keepsClientsHosts(of: target) {
+            return
+                "The route to '\(target.scheme)://\(target.authority)' has 'preserve-host', so its responses are stored under the hosts that clients request. Use the URLs that clients request."
+        }
+        return nil
     }
 }

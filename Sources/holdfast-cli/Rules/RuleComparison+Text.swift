@@ -66,7 +66,7 @@ extension RuleComparison {
             func changed<Value: Equatable>(_ name: String, _ old: Value, _ new: Value, _ show: (Value) -> String) {
                 if old != new { lines.append("      staleness  \(name): \(show(new)) instead of \(show(old))") }
             }
-            changed("forbidden by", old.forbiddenBy, new.forbiddenBy) { $0 ?? "nothing" }
+            changed("stale use", old.forbiddenBy, new.forbiddenBy) { $0.map { "forbidden by \($0)" } ?? "allowed" }
             changed("unreachable", old.unreachable, new.unreachable) { $0.map { seconds(Double($0)) } ?? "unlimited" }
             changed("offline", old.offline, new.offline) { $0.map { seconds(Double($0)) } ?? "unlimited" }
             changed("on error", old.onError, new.onError) { $0.map { seconds(Double($0)) } ?? "as the response states" }

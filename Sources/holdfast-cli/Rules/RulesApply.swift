@@ -68,9 +68,10 @@ struct RulesApply: AsyncParsableCommand {
     }
 
     private static func text(_ summary: RevisionSummary) -> [String] {
-        if summary.isUnchanged { return ["\(summary.examined) stored responses examined; nothing to change."] }
+        let examined = "\(summary.examined) stored \(summary.examined == 1 ? "response" : "responses") examined"
+        if summary.isUnchanged { return ["\(examined); nothing to change."] }
         var lines = [
-            "\(summary.examined) stored responses examined: \(summary.moved) have a new key or variant, "
+            "\(examined): \(summary.moved) have a new key or variant, "
                 + "\(summary.reindexed) a new expiry."
         ]
         if summary.superseded > 0 {

@@ -47,8 +47,13 @@ struct GatewayStart: Sendable {
             if settings.isDefaultStore { StandardStream.error.line("holdfast storing in \(settings.store)") }
             return store
         } catch {
-            guard settings.isDefaultStore else { throw error }
-            throw CommandFailure("\(error) '--store' sets another folder.")
+            let isInUse = (error as? StoreError)?.code == .inUse
+            let advice = isInUse ? " To replace a running gateway, use 'holdfast serve --takeover'." : ""
+            guard settings.isDefaultStore else {
+                if isInUse { throw CommandFailure("\(error)\(advice)") }
+                throw error
+            }
+            throw CommandFailure("\(error)\(advice) '--store' sets another folder.")
         }
     }
 

@@ -14,6 +14,7 @@ struct LeveledLogHandler: LogHandler {
     }
 
     private var base: any LogHandler
+    private let format: Format
     private let levels: LogLevels
     /// The level that a logger sets for itself.
     private var fixed: Logger.Level?
@@ -24,6 +25,7 @@ struct LeveledLogHandler: LogHandler {
         case .json: base = JSONLogHandler(label: label, output)
         }
         self.levels = levels
+        self.format = format
     }
 
     var logLevel: Logger.Level {
@@ -46,5 +48,20 @@ struct LeveledLogHandler: LogHandler {
         set { base[metadataKey: key] = newValue }
     }
 
-    func log(event: LogEvent) { base.log(event: event) }
+    func log(event: LogEvent) {
+        var event = event
+        if format == .text { event.metadata = event.metadata?.mapValues(Self.quoted) }
+        base.log(event: event)
+    }
+
+    /// Returns a value in quotes if it contains a space, so that a reader can tell where it ends.
+    private static func quoted(_ value: Logger.MetadataValue) -> Logger.MetadataValue {
+        let text: String
+        switch value {
+        case .string(let string): text = string
+        case .stringConvertible(let value): text = "\(value)"
+        case .array, .dictionary: return value
+        }
+        return text.contains(" ") ? "\"\(text.replacing("\"", with: "\\\""))\"" : value
+    }
 }
