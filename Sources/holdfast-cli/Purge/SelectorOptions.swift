@@ -1,6 +1,9 @@
 import ArgumentParser
 import CommandLineSupport
+import HTTPCacheSemantics
+import Holdfast
 import HoldfastControl
+import HoldfastGateway
 
 /// The options that select stored responses, for purges and pins.
 struct SelectorOptions: ParsableArguments {
