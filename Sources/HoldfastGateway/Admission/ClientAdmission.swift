@@ -25,7 +25,7 @@ struct ClientAdmission: Sendable {
     private let checks: [any RequestCheck]
     /// The checks of the client's own requests, made before a request is decoded; empty if its
     /// requests name other clients.
-    let ownChecks: [ClientCheck]
+    let ownChecks: ClientChecks
 
     /// - Parameters:
     ///   - settings: the engine's settings' version. Read it before the configuration, so that
@@ -43,7 +43,7 @@ struct ClientAdmission: Sendable {
         checks = admission.requestChecks
         checksRoutes = configuration.routes.checkClients
         needsFields = (!checks.isEmpty || checksRoutes) && traits.contains(.trusted)
-        ownChecks = needsFields ? [] : checks.compactMap { $0.requests(of: client.ownAddress) }
+        ownChecks = ClientChecks(needsFields ? [] : checks, of: client.ownAddress)
         isChecked = !ownChecks.isEmpty
     }
 
@@ -72,7 +72,7 @@ struct ClientAdmission: Sendable {
     ) -> Problem? {
         guard needsFields, !checks.isEmpty else { return nil }
         let client = requester(fields, configuration())
-        return checks.compactMap { $0.requests(of: client) }.firstProblem(at: now)
+        return ClientChecks(checks, of: client).firstProblem(at: now)
     }
 
     /// Returns the client that checks decide about: this client, or the client that a trusted proxy

@@ -60,9 +60,9 @@ final class RateCheck: RequestCheck {
             .tooManyRequests,
             title: "Too many requests",
             status: 429,
-            detail: "Your address has sent more requests than are allowed. Try again in \(seconds) s."
+            detail: "Your address has sent more requests than are allowed. Try again in \(seconds) s.",
+            retryAfter: Int(clamping: seconds)
         )
-        problem.retryAfter = Int(clamping: seconds)
         problem.fields.append(policy)
         problem.fields.append(HTTPField(name: .rateLimit, value: "\(subject.name);r=0;t=\(seconds)"))
         return problem

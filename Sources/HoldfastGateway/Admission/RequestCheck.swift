@@ -32,10 +32,29 @@ struct CheckForecast {
 /// It returns the problem that the client gets; `nil` to let the request pass.
 typealias ClientCheck = @Sendable (_ now: NIODeadline) -> Problem?
 
-extension [ClientCheck] {
+/// The checks of one client's requests, in order.
+struct ClientChecks: Sendable {
+    /// An array of plain closures would call each of them through a conversion.
+    private struct Check: Sendable {
+        let problem: ClientCheck
+    }
+
+    private let checks: [Check]
+
+    /// - Parameter checks: the checks of all clients. Those that pass all requests of this client
+    ///   are left out.
+    init(_ checks: [any RequestCheck], of client: ClientAddress) {
+        self.checks = checks.compactMap { check -> Check? in
+            guard let problem = check.requests(of: client) else { return nil }
+            return Check(problem: problem)
+        }
+    }
+
+    var isEmpty: Bool { checks.isEmpty }
+
     /// Asks the checks in order, until one rejects the request.
     func firstProblem(at now: NIODeadline) -> Problem? {
-        for check in self { if let problem = check(now) { return problem } }
+        for check in checks { if let problem = check.problem(now) { return problem } }
         return nil
     }
 }

@@ -5,5 +5,5 @@ final class RouteChecks: Sendable {
     init(_ checks: [any RequestCheck]) { self.checks = checks }
 
     /// Returns the checks of one client's requests.
-    func requests(of client: ClientAddress) -> [ClientCheck] { checks.compactMap { $0.requests(of: client) } }
+    func requests(of client: ClientAddress) -> ClientChecks { ClientChecks(checks, of: client) }
 }

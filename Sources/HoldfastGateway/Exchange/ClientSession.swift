@@ -19,7 +19,7 @@ final class ClientSession {
     /// The client's rights under the current settings.
     private(set) var admission: ClientAdmission
     /// The route whose checks were asked last, and its checks of this client.
-    private var routeChecks: (route: RouteChecks, requests: [ClientCheck])?
+    private var routeChecks: (route: RouteChecks, requests: ClientChecks)?
 
     init(
         service: GatewayService,
