@@ -257,7 +257,7 @@ let package = Package(
             name: "HoldfastFleet",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore", "HoldfastConfiguration",
-                "Holdfast", "FleetTier", "RedisTier", nioCore, nioPosix, logging,
+                "Holdfast", "FleetTier", "RedisTier", "LocalFiles", nioCore, nioPosix, logging,
             ]
         ),
         .target(

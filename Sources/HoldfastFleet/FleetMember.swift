@@ -16,8 +16,8 @@ package final class FleetMember: FleetMembership {
     private let sharing: InvalidationSharing
     private let values: RedisValues?
     private let responses: ResponseSharing?
-    /// Rereads the password; `nil` if it is in no file.
-    private let password: PasswordWatch?
+    /// Reread the files of the password, the secrets and TLS.
+    private let watches: [FleetFileWatch]
     private let logger: Logger
     /// The level to wait for if a purge does not specify one.
     package let acknowledgedLevel: PurgeLevel
@@ -60,7 +60,6 @@ package final class FleetMember: FleetMembership {
         self.logger = logger
         acknowledgedLevel = file.fleet.acknowledge
         let connector = try parts.makeConnector(file, as: "holdfast-\(node)")
-        password = PasswordWatch(of: connector, file, parts.password, logger)
         // A node receives purges within a second after the server is reachable again.
         var policy = SupervisorPolicy()
         policy.longestPause = .milliseconds(500)
@@ -90,7 +89,7 @@ package final class FleetMember: FleetMembership {
             )
         }
         self.values = values
-        responses = purges.flatMap { purges in
+        let responses = purges.flatMap { purges in
             values.map { values in
                 ResponseSharing(
                     values: values,
@@ -104,7 +103,8 @@ package final class FleetMember: FleetMembership {
                 )
             }
         }
-        sharing = InvalidationSharing(
+        self.responses = responses
+        let sharing = InvalidationSharing(
             log: store.invalidationLog,
             engine: log,
             sealer: LogSealer(keys: parts.keys, namespace: namespace),
@@ -112,6 +112,11 @@ package final class FleetMember: FleetMembership {
             purges: purges,
             logger: logger
         )
+        self.sharing = sharing
+        watches = FleetFileWatch.all(of: file, parts, connector, environment, logger) { keys in
+            sharing.replaceSealer(with: LogSealer(keys: keys, namespace: namespace))
+            responses?.replaceKeys(with: keys)
+        }
     }
 
     private static func settings(
@@ -153,15 +158,15 @@ package final class FleetMember: FleetMembership {
             group.addTask { await self.sharing.run() }
             if let values = self.values { group.addTask { await values.run() } }
             if let responses = self.responses { group.addTask { await responses.run() } }
-            if let password = self.password { group.addTask { await password.run() } }
+            for watch in self.watches { group.addTask { await watch.run() } }
         }
     }
 
-    /// Rereads the file with the server's password.
-    package func rereadPassword() { password?.reload() }
+    /// Rereads the files of `fleet`, and uses those that changed.
+    package func rereadFiles() { for watch in watches { watch.reload() } }
 
-    /// Why the server's password could not be reread; `nil` if it could.
-    package var passwordProblem: String? { password?.problem }
+    /// Why files cannot be used now, a sentence each. Their former content stays in use.
+    package var rejectedFiles: [String] { watches.compactMap(\.problem) }
 
     /// Ends the membership cleanly. Call this before closing the store.
     package func end() async { await sharing.end() }
@@ -211,25 +216,5 @@ extension ResponseSharing.Settings {
         longest = fleet.longest
         wait = fleet.collapseWait
         lease = fleet.collapseLease
-    }
-}
-
-extension PasswordWatch {
-    /// Watches the password of a connector. Returns `nil` if the password is in no file.
-    ///
-    /// - Parameter password: the password in use.
-    fileprivate convenience init?(
-        of connector: RedisConnector,
-        _ file: HoldfastConfiguration.Configuration,
-        _ password: String?,
-        _ logger: Logger
-    ) {
-        guard let password, file.fleet.passwordFile != nil else { return nil }
-        self.init(password, logger: logger) {
-            // A password in a file needs no environment.
-            try file.fleetPassword(environment: [:])
-        } replace: {
-            connector.replacePassword(with: $0)
-        }
     }
 }

@@ -15,6 +15,7 @@ import RedisTier
 struct FleetParts: Sendable {
     var namespace: FleetNamespace
     var node: NodeName
+    var secrets: FleetSecrets
     var keys: FleetKeys
     var address: RedisAddress
     var password: String?
@@ -22,10 +23,8 @@ struct FleetParts: Sendable {
 
     init?(_ file: HoldfastConfiguration.Configuration, environment: [String: String]) throws {
         guard let url = file.fleet.url else { return nil }
-        let secrets = try file.fleetSecrets(environment: environment)
-        let (secret, previous) = (Array(secrets.secret.utf8), secrets.previous.map { Array($0.utf8) })
-        let next = secrets.next.map { Array($0.utf8) }
-        guard let keys = FleetKeys(secret: secret, previous: previous, next: next) else {
+        secrets = try FleetSecrets(file, environment: environment)
+        guard let keys = secrets.keys else {
             throw Self.refusal(
                 file,
                 "fleet.secret",
@@ -38,23 +37,29 @@ struct FleetParts: Sendable {
         guard let node = NodeName(file.fleet.node ?? Self.hostName) else {
             throw Self.refusal(file, "fleet.node", "The host's name is not a valid node name. Set a node name here.")
         }
-        (self.keys, self.namespace, self.node, password) = (keys, namespace, node, secrets.password)
+        (self.keys, self.namespace, self.node) = (keys, namespace, node)
+        password = try file.fleetPassword(environment: environment)
         do {
             address = try RedisAddress(url: url)
         } catch {
             throw Self.refusal(file, "fleet.url", error.message)
         }
-        guard address.usesTLS else { return }
+        if address.usesTLS { tls = try Self.makeTLS(file) }
+    }
+
+    /// Reads the files of `fleet.tls`.
+    static func makeTLS(_ file: HoldfastConfiguration.Configuration) throws -> RedisTLS {
         let files = file.fleetTLS
         do {
-            tls = try RedisTLS(
+            return try RedisTLS(
                 trustRootsFile: files.roots,
                 certificateFile: files.certificate,
                 keyFile: files.key,
                 serverName: files.serverName
             )
         } catch {
-            throw Self.refusal(file, "fleet.tls", "A file cannot be used: \(error)")
+            let paths = files.paths.map { "'\($0)'" }.joined(separator: ", ")
+            throw refusal(file, "fleet.tls", "A file cannot be used (\(paths)): \(error)")
         }
     }
 

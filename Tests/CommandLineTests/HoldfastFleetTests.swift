@@ -226,27 +226,33 @@ struct HoldfastFleetTests {
 
     // MARK: Secrets
 
-    /// Each step of 'Replace the secret' in the manual, one node after the other, loses no purge.
+    /// Each step of 'Replace the secret' in the manual, one node after the other and without a
+    /// restart, loses no purge.
     @Test func theSecretIsReplacedAsTheManualSays() async throws {
-        let steps = try Self.stepsOfTheManual()
-        #expect(steps.count == 4 && steps.allSatisfy { $0.contains("secret: ") }, "\(steps)")
+        let manual = try Manual()
+        #expect(manual.steps.map(\.count) == [3, 3, 3] && manual.files.count == 3, "\(manual)")
         try await FleetServer.with { redis in
             try await PurgedGateway.Folder.with { folder in
                 try await PurgedGateway.Folder.with { other in
                     try await SampleOrigin.withOrigin { origin in
                         origin.respond("v0")
-                        // Every state that the nodes go through.
-                        let states = (1..<steps.count).flatMap { [($0, $0 - 1), ($0, $0)] }
-                        for (number, state) in ([(0, 0)] + states).enumerated() {
-                            for (folder, name, step) in [(folder, "gw-a", state.0), (other, "gw-b", state.1)] {
-                                try configure(folder, origin, redis, name, steps[step])
-                            }
-                            try await PurgedGateway.with(folder) { first in
-                                try await PurgedGateway.with(other) { second in
-                                    for gateway in [first, second] { try await ready(gateway) }
-                                    try await together(first)
-                                    for (index, gateways) in [(first, second), (second, first)].enumerated() {
-                                        try await purged(gateways, origin, "v\(number)-\(index)")
+                        for (folder, name) in [(folder, "gw-a"), (other, "gw-b")] {
+                            try configure(folder, origin, redis, name, manual.settings)
+                            try manual.write(["old", "old", "old"], to: folder)
+                        }
+                        try await PurgedGateway.with(folder) { first in
+                            try await PurgedGateway.with(other) { second in
+                                for gateway in [first, second] { try await ready(gateway) }
+                                try await together(first)
+                                for (number, step) in manual.steps.enumerated() {
+                                    for (node, folder) in [(first, folder), (second, other)] {
+                                        try manual.write(step, to: folder)
+                                        let reload = try await node.run(["reload"])
+                                        let isRead = reload.status == 0 && reload.text.contains("changed file: ")
+                                        #expect(isRead, "\(reload)")
+                                        let name = folder.path == other.path ? "b" : "a"
+                                        try await purged((first, second), origin, "v\(number)-\(name)-1")
+                                        try await purged((second, first), origin, "v\(number)-\(name)-2")
                                     }
                                 }
                             }
@@ -274,9 +280,9 @@ struct HoldfastFleetTests {
         _ origin: RunningOrigin,
         _ redis: FleetServer,
         _ name: String,
-        _ step: String
+        _ settings: String
     ) throws {
-        let lines = step.split(separator: "\n").map { "  \($0)" }.joined(separator: "\n")
+        let lines = settings.split(separator: "\n").map { "  \($0)" }.joined(separator: "\n")
         let text = """
             fleet:
               url: "redis://127.0.0.1:\(redis.port)"
@@ -287,24 +293,41 @@ struct HoldfastFleetTests {
             \(lines)
             """
         try folder.write(origin, text)
-        for (file, byte) in [("fleet-secret", 0x61 as UInt8), ("new-fleet-secret", 0x62)] {
-            let path = "\(folder.path)/\(file)"
-            try Data(repeating: byte, count: 32).write(to: URL(fileURLWithPath: path))
-            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-        }
     }
 
-    /// The settings of each step, with the files in the folder of the configuration.
-    private static func stepsOfTheManual() throws -> [String] {
-        let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("docs/fleet.md")
-        let text = try String(contentsOf: page, encoding: .utf8)
-        let section = try #require(text.components(separatedBy: "\n## Replace the secret\n").last)
-            .components(separatedBy: "\n## ")[0]
-        return section.components(separatedBy: "```yaml\n").dropFirst().map { part in
-            part.components(separatedBy: "```")[0].split(separator: "\n").dropFirst()
+    /// The settings and the steps of the manual, with the files in the folder of the configuration.
+    private struct Manual {
+        /// The settings, a line each.
+        let settings: String
+        /// The files' names, in the order of the settings.
+        let files: [String]
+        /// `old` or `new` for each file, by step.
+        let steps: [[String]]
+
+        init() throws {
+            let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                .deletingLastPathComponent().appendingPathComponent("docs/fleet.md")
+            let text = try String(contentsOf: page, encoding: .utf8)
+            let section = try #require(text.components(separatedBy: "\n## Replace the secret\n").last)
+                .components(separatedBy: "\n## ")[0]
+            let block = try #require(section.components(separatedBy: "```yaml\n").last)
+            let lines = block.components(separatedBy: "```")[0].split(separator: "\n").dropFirst()
                 .map { $0.trimmingCharacters(in: .whitespaces).replacingOccurrences(of: "/run/secrets/", with: "") }
-                .joined(separator: "\n")
+            settings = lines.joined(separator: "\n")
+            files = lines.map { String($0.components(separatedBy: "{file: ").last?.dropLast() ?? "") }
+            steps = section.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst()
+                .map { row in
+                    row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+                        .filter { ["old", "new"].contains($0) }
+                }
+        }
+
+        func write(_ step: [String], to folder: PurgedGateway.Folder) throws {
+            for (file, secret) in zip(files, step) {
+                let path = "\(folder.path)/\(file)"
+                try Data(repeating: secret == "old" ? 0x61 : 0x62, count: 32).write(to: URL(fileURLWithPath: path))
+                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+            }
         }
     }
 

@@ -127,6 +127,23 @@ import Testing
         #expect(try self.reading(decision).hasGap)
     }
 
+    /// A new secret may open them. Until they have been read, a contact says nothing about them.
+    ///
+    /// Mutant: `held-entries-confirm-contact`.
+    @Test func heldEntriesAreReadAgainBeforeAContactCounts() throws {
+        var follower = follower(at: 3)
+        let before = follower.cursor
+        var goesBack = follower.readHeldAgain()
+        #expect(!goesBack && follower.isFollowing)
+        follower.commit(try reading(decide(&follower, [entry(position(4), .purge([99])), entry(position(5))])))
+        #expect(follower.hold == nil)
+        follower.commit(try reading(decide(&follower, [entry(position(6), .purge([99]))])))
+        goesBack = follower.readHeldAgain()
+        #expect(goesBack && follower.hold == nil && !follower.isFollowing)
+        #expect(follower.cursor.position == position(5) && follower.applied == position(5))
+        #expect(follower.cursor.epochs[before.position.epoch] == 5)
+    }
+
     @Test func aGapOrAPurgeOfEverythingEndsAHold() throws {
         for last in [entry(position(5)), entry(position(7), .purge([98]))] {
             var follower = follower(at: 3)

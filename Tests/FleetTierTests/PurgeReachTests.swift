@@ -477,6 +477,68 @@ import Testing
         #expect(await first.sharing.reach(.everywhere, within: Self.long).level == .everywhere)
     }
 
+    /// A node that gets the secret while it runs reads the purge again, and is trusted only then.
+    ///
+    /// Mutant: `new-secret-reads-nothing-again`.
+    @Test(arguments: [CutOff.serve, .validate]) func aSecretThatArrivesOpensWhatWasHeld(_ cutOff: CutOff) async throws {
+        let engine = engine()
+        let (old, new) = ([UInt8](repeating: 7, count: 32), [UInt8](repeating: 8, count: 32))
+        let both = try #require(FleetKeys(secret: new, former: old))
+        let first = try Node(0, engine, cutOff: cutOff)
+        let second = try Node(1, engine, cutOff: cutOff)
+        for node in [first, second] { try await node.follow() }
+        try await age([first, second])
+        let namespace = try #require(FleetNamespace("shop"))
+        first.sharing.replaceSealer(with: LogSealer(keys: both, namespace: namespace))
+        try await first.purge()
+        try await first.sharing.publish()
+        try await second.follow()
+        #expect(second.sharing.status.unopened == 1 && second.sharing.status.counts.applied == 0)
+
+        second.sharing.replaceSealer(with: LogSealer(keys: both, namespace: namespace))
+        await #expect(throws: FleetLogError.wrongEpoch) { try await second.sharing.read(wait: .zero) }
+        // Nothing is confirmed before the entry has been read.
+        try await second.sharing.confirm()
+        let reach = await first.sharing.reach(.everywhere, within: .milliseconds(50))
+        #expect(reach.level == .replicated, "\(reach)")
+        try await second.follow()
+        #expect(second.sharing.status.unopened == 0 && second.sharing.status.counts.applied == 1)
+        #expect(await first.sharing.reach(.everywhere, within: Self.long).level == .everywhere)
+        // Without held entries, a new secret reads nothing again.
+        second.sharing.replaceSealer(with: LogSealer(keys: both, namespace: namespace))
+        #expect(try await second.sharing.read(wait: .zero) == 0)
+    }
+
+    /// Nodes read a replaced file at different times, and seal purges with either secret in
+    /// between.
+    ///
+    /// Mutant: `replaced-secret-opens-nothing`.
+    @Test func aSecretThatIsReplacedInOneStepLosesNoPurge() async throws {
+        let engine = engine()
+        let (old, new) = ([UInt8](repeating: 7, count: 32), [UInt8](repeating: 8, count: 32))
+        let keys = try #require(FleetKeys(secret: new, former: old))
+        let nodes = try (0..<2).map { try Node($0, engine) }
+        for node in nodes { try await node.follow() }
+        try await age(nodes)
+        let namespace = try #require(FleetNamespace("shop"))
+        for (number, replacing) in nodes.enumerated() {
+            replacing.sharing.replaceSealer(with: LogSealer(keys: keys, namespace: namespace))
+            // It connects again if it held entries.
+            _ = try? await replacing.sharing.read(wait: .zero)
+            try await replacing.follow()
+            for node in nodes {
+                try await node.purge()
+                try await node.sharing.publish()
+            }
+            for node in nodes { try await node.follow() }
+            // Until the second node reads the new secret, it cannot open the first one's purge.
+            #expect(nodes.map { $0.sharing.status.unopened } == [0, number == 0 ? 1 : 0])
+        }
+        for node in nodes {
+            #expect(await node.sharing.reach(.everywhere, within: Self.long).level == .everywhere)
+        }
+    }
+
     /// Another node may be in the new epoch before this one, and has not read what was lost.
     @Test func whatANewEpochLostIsNowhereUntilItIsPublishedAgain() async throws {
         let engine = engine()

@@ -77,6 +77,21 @@ import Testing
         #expect(error?.findings.map(\.setting) == ["fleet.url"], "\(error?.description ?? "")")
     }
 
+    /// Mutant: `reload-skips-the-secrets-of-a-fleet`.
+    @Test func filesOfAFleetAreReread() throws {
+        let configuration = try Self.configuration(
+            """
+            {url: "rediss://a", namespace: s, secret: {file: /a}, next-secret: {file: /b}, password: {file: /c},
+             previous-secret: {env: A}, tls: {ca: /d, certificate: /e, key: /f}}
+            """
+        )
+        #expect(configuration.fleet.secretFiles == ["/a", "/b"])
+        // The files of TLS are used only together.
+        for group in [["/a"], ["/b"], ["/c"], ["/d", "/e", "/f"]] {
+            #expect(configuration.rereadFiles.contains(group), "\(group)")
+        }
+    }
+
     @Test(
         arguments: [
             (["A": secret], nil), ([:], "no variable 'A'"), (["A": "short-secret"], "has 12 bytes"),

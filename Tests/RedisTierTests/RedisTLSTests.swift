@@ -103,6 +103,35 @@ import Testing
         }
     }
 
+    /// Mutant: `tls-files-are-read-once`.
+    @Test func newConnectionsUseReplacedCertificates() async throws {
+        try await withServer { folder, port async throws in
+            func tls(_ client: String) throws -> RedisTLS {
+                try RedisTLS(
+                    trustRootsFile: "\(folder)/server.pem",
+                    certificateFile: "\(folder)/\(client).pem",
+                    keyFile: "\(folder)/\(client).key",
+                    serverName: "server.example"
+                )
+            }
+            var settings = RedisConnectionSettings.patient(.unix(path: "/"))
+            settings.tls = try tls("other")
+            let connector = try RedisConnector(
+                RedisAddress(url: "rediss://127.0.0.1:\(port)"),
+                settings: settings,
+                password: nil,
+                on: MultiThreadedEventLoopGroup.singleton
+            )
+            let error = await #expect(throws: RedisTierError.self) { try await connector.connect() }
+            #expect(error?.code == .unreachable)
+            connector.replaceTLS(with: try tls("client"))
+            let connection = try await connector.connect()
+            let reply = try await connection.execute(RedisCommand("PING"), within: .patient)
+            #expect(reply.text == "PONG")
+            connection.close()
+        }
+    }
+
     @Test func addressWithTLSAndAUserIsConnectedTo() async throws {
         try await withServer(["--user", "holdfast", "on", ">correct horse", "~*", "+@all"]) {
             folder,

@@ -102,6 +102,19 @@ package struct Follower: Sendable {
     /// confirmations stay valid.
     package mutating func loseContact() { epoch = nil }
 
+    /// Goes back to before the entries that could not be decrypted, because a new secret may open
+    /// them. No confirmation counts until an epoch begins again and they have been read.
+    ///
+    /// - Returns: `false` if there are no such entries.
+    package mutating func readHeldAgain() -> Bool {
+        guard let hold else { return false }
+        cursor = hold.cursor
+        self.hold = nil
+        readsAgain = false
+        loseContact()
+        return true
+    }
+
     /// Records that the store has applied a reading.
     package mutating func commit(_ reading: Reading) {
         cursor = reading.cursor

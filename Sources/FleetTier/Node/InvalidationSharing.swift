@@ -1,6 +1,7 @@
 package import HTTPCache
 import HTTPCacheSemantics
 package import Logging
+import Synchronization
 
 /// Shares a store's invalidations with the other nodes of a fleet, through a log that all nodes
 /// read and write.
@@ -30,7 +31,7 @@ package actor InvalidationSharing {
 
     let log: any InvalidationLog
     let engine: any FleetLog
-    private let sealer: LogSealer
+    private nonisolated let sealing: Mutex<Sealing>
     package nonisolated let settings: Settings
     let clock: any Clock<Duration>
     private let wall: any WallClock
@@ -89,7 +90,7 @@ package actor InvalidationSharing {
         self.uptime = uptime
         self.log = log
         self.engine = engine
-        self.sealer = sealer
+        sealing = Mutex(Sealing(sealer: sealer))
         self.purges = purges
         self.settings = settings
         self.clock = clock
@@ -107,6 +108,30 @@ package actor InvalidationSharing {
     var engineTime: EngineTime { EngineTime(milliseconds: wall.now().milliseconds + offset) }
 
     func setIdentity(_ identity: NodeIdentity) { self.identity = identity }
+
+    // MARK: Secrets
+
+    /// The sealer, which is replaced with the fleet's secrets.
+    private struct Sealing {
+        var sealer: LogSealer
+        /// Whether entries that could not be opened have not been tried since.
+        var isNew = false
+    }
+
+    /// Seals and opens entries with other secrets from now on. Entries that could not be opened are
+    /// read again.
+    package nonisolated func replaceSealer(with sealer: LogSealer) {
+        sealing.withLock { $0 = Sealing(sealer: sealer, isNew: true) }
+    }
+
+    private var sealer: LogSealer { sealing.withLock { $0.sealer } }
+
+    private func takeNewSecrets() -> Bool {
+        sealing.withLock { sealing in
+            defer { sealing.isNew = false }
+            return sealing.isNew
+        }
+    }
 
     // MARK: Steps
 
@@ -158,6 +183,8 @@ package actor InvalidationSharing {
     /// - Returns: the number of entries.
     @discardableResult
     package func read(wait: Duration) async throws -> Int {
+        // A confirmation counts again only after all entries have been read, as after a restart.
+        if takeNewSecrets(), follower?.readHeldAgain() == true { throw FleetLogError.wrongEpoch }
         guard let present = follower else { throw FleetLogError.wrongEpoch }
         if present.cursor.position == .zero, let bounds = try await engine.bounds(within: settings.timeout) {
             try await apply(present.first(bounds))

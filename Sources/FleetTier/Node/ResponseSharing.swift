@@ -38,9 +38,8 @@ package final class ResponseSharing: FleetResponses {
 
     let values: any FleetValues
     let purges: PurgeView
-    let namer: ValueNamer
-    let sealer: EnvelopeSealer
-    let keys: FleetKeys
+    private let namespace: FleetNamespace
+    private let sealing: Mutex<Sealing>
     let settings: Settings
     let store: any ResponseStore
     let clock: any Clock<Duration>
@@ -70,9 +69,8 @@ package final class ResponseSharing: FleetResponses {
         self.purges = purges
         self.log = log
         self.store = store
-        self.keys = keys
-        namer = ValueNamer(keys: keys, namespace: namespace)
-        sealer = EnvelopeSealer(keys: keys, largestBody: settings.largestBody)
+        self.namespace = namespace
+        sealing = Mutex(Sealing(keys, namespace, settings))
         self.settings = settings
         self.clock = clock
         self.wall = wall
@@ -88,6 +86,31 @@ package final class ResponseSharing: FleetResponses {
             group.addTask { for await order in self.orders.stream { await self.perform(order) } }
             group.addTask { await self.renewLeases() }
         }
+    }
+
+    // MARK: Secrets
+
+    /// Everything that depends on the fleet's secrets.
+    private struct Sealing {
+        let keys: FleetKeys
+        let namer: ValueNamer
+        let sealer: EnvelopeSealer
+
+        init(_ keys: FleetKeys, _ namespace: FleetNamespace, _ settings: Settings) {
+            self.keys = keys
+            namer = ValueNamer(keys: keys, namespace: namespace)
+            sealer = EnvelopeSealer(keys: keys, largestBody: settings.largestBody)
+        }
+    }
+
+    var keys: FleetKeys { sealing.withLock { $0.keys } }
+    var namer: ValueNamer { sealing.withLock { $0.namer } }
+    var sealer: EnvelopeSealer { sealing.withLock { $0.sealer } }
+
+    /// Seals, opens and names values with other keys from now on.
+    package func replaceKeys(with keys: FleetKeys) {
+        let new = Sealing(keys, namespace, settings)
+        sealing.withLock { $0 = new }
     }
 
     // MARK: FleetResponses

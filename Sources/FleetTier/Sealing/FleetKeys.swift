@@ -26,25 +26,29 @@ package struct FleetKeys: Sendable, CustomStringConvertible, CustomReflectable {
     /// The next secret's keys, which only open data, so that no node seals data that another node
     /// cannot open during the rotation.
     let next: Keys?
+    /// The keys of the secret that was replaced while the program runs, which only open data.
+    let former: Keys?
 
     /// - Parameters:
     ///   - previous: the secret that `secret` replaced; `nil` if there is none.
     ///   - next: the secret that will replace `secret`; `nil` if there is none.
+    ///   - former: the secret that `secret` replaced while the program runs; `nil` if it replaced
+    ///     none.
     /// - Returns: `nil` if a secret is shorter than ``shortestSecret``.
-    package init?(secret: [UInt8], previous: [UInt8]? = nil, next: [UInt8]? = nil) {
-        guard [secret, previous ?? secret, next ?? secret].allSatisfy({ $0.count >= Self.shortestSecret }) else {
-            return nil
-        }
+    package init?(secret: [UInt8], previous: [UInt8]? = nil, next: [UInt8]? = nil, former: [UInt8]? = nil) {
+        let all = [secret, previous, next, former].compactMap(\.self)
+        guard all.allSatisfy({ $0.count >= Self.shortestSecret }) else { return nil }
         present = Keys(secret)
         self.previous = previous.map { Keys($0) }
         self.next = next.map { Keys($0) }
+        self.former = former.map { Keys($0) }
     }
 
     /// Returns the keys that seal data for one purpose.
     func sealing(_ purpose: KeyPath<Keys, SymmetricKey>) -> SealingKeys {
         SealingKeys(
             present: SealingKeys.Key(key: present[keyPath: purpose], id: present.id),
-            others: [previous, next].compactMap { $0 }.map {
+            others: [previous, former, next].compactMap { $0 }.map {
                 SealingKeys.Key(key: $0[keyPath: purpose], id: $0.id)
             }
         )

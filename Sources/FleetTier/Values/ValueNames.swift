@@ -30,7 +30,7 @@ package struct ValueNamer: Sendable {
     package init(keys: FleetKeys, namespace: FleetNamespace) {
         self.namespace = namespace
         present = keys.present.names
-        previous = keys.previous?.names
+        previous = (keys.previous ?? keys.former)?.names
     }
 
     /// Returns the names under which a key's values are put and found.

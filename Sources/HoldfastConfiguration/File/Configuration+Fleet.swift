@@ -62,6 +62,11 @@ extension Configuration {
         /// The path of the file with the password; `nil` if the password is in no file.
         package var passwordFile: String? { if case .file(let path) = password { path } else { nil } }
 
+        /// The paths of the files with the secrets.
+        package var secretFiles: [String] {
+            [secret, previousSecret, nextSecret].compactMap { if case .file(let path) = $0 { path } else { nil } }
+        }
+
         /// The data that nodes share.
         package enum Share: String, Sendable, Hashable, CaseIterable {
             /// Purges, and the invalidations of unsafe methods.
@@ -100,6 +105,9 @@ extension Configuration {
             package var serverName: String?
             /// Creates settings that use the system's roots and no certificate.
             package init() {}
+
+            /// The paths of all files.
+            package var paths: [String] { [roots, certificate, key].compactMap(\.self) }
         }
     }
 }
@@ -148,7 +156,7 @@ extension Configuration {
     ///   short. No message contains a secret.
     package func fleetSecrets(
         environment: [String: String]
-    ) throws -> (password: String?, secret: String, previous: String?, next: String?) {
+    ) throws -> (secret: String, previous: String?, next: String?) {
         let secret = try value(of: fleet.secret, "fleet.secret", environment) ?? ""
         let previous = try value(of: fleet.previousSecret, "fleet.previous-secret", environment)
         let next = try value(of: fleet.nextSecret, "fleet.next-secret", environment)
@@ -166,7 +174,7 @@ extension Configuration {
                 ])
             }
         }
-        return (try fleetPassword(environment: environment), secret, previous, next)
+        return (secret, previous, next)
     }
 
     /// Reads the password of `fleet`.

@@ -12,7 +12,8 @@ extension Configuration {
         for origin in resolvedOrigins {
             groups.append([origin.tls.roots, origin.tls.certificate, origin.tls.key].compactMap(\.self))
         }
-        var others = [fleet.passwordFile].compactMap(\.self)
+        groups.append(fleetTLS.paths)
+        var others = [fleet.passwordFile].compactMap(\.self) + fleet.secretFiles
         for route in routes { others += [route.errorPages.offline, route.errorPages.error].compactMap { $0?.file } }
         for case .file(let path) in rules.compiled.values.keys { others.append(path) }
         return groups + others.map { [besideFile($0)] }

@@ -49,17 +49,23 @@ private final class ReplaceablePassword: Sendable {
 
 /// The TLS settings for a server.
 package struct RedisTLS: Sendable {
-    let context: NIOSSLContext
+    private let current: ReplaceableContext
     let serverName: String?
+
+    /// The context that the next connection uses.
+    var context: NIOSSLContext { current.context.withLock { $0 } }
 
     /// - Parameters:
     ///   - serverName: the name that the certificate must have, which is also sent as SNI; `nil`
     ///     uses the endpoint's host. A certificate for the server's IP address is also accepted.
     ///   - context: the TLS context. It is expensive to create, so share one among all connections.
     package init(context: NIOSSLContext, serverName: String? = nil) {
-        self.context = context
+        current = ReplaceableContext(context)
         self.serverName = serverName
     }
+
+    /// Replaces the context in all copies of these settings. Open connections keep theirs.
+    func replaceContext(with other: RedisTLS) { current.context.withLock { $0 = other.context } }
 
     /// The maximum size of a key's file, in bytes.
     private static let longestKey = 1 << 20
@@ -100,6 +106,13 @@ package struct RedisTLS: Sendable {
         let isAddress = name.map { (try? SocketAddress(ipAddress: $0, port: 0)) != nil } ?? true
         return try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : name)
     }
+}
+
+/// A TLS context that the copies of its settings share.
+private final class ReplaceableContext: Sendable {
+    let context: Mutex<NIOSSLContext>
+
+    init(_ context: NIOSSLContext) { self.context = Mutex(context) }
 }
 
 /// The settings and limits of a connection.

@@ -66,6 +66,10 @@ package final class RedisConnector: Sendable {
         settings.credentials?.replacePassword(with: password)
     }
 
+    /// Replaces the certificates and the key for connections that are opened from now on. Has no
+    /// effect if the connector uses no TLS.
+    package func replaceTLS(with tls: RedisTLS) { settings.tls?.replaceContext(with: tls) }
+
     /// - Parameters:
     ///   - canMove: whether the primary may move to another endpoint.
     ///   - findPrimary: returns the current endpoint.

@@ -134,7 +134,7 @@ struct GatewayStart: Sendable {
             accessLog: accessLog
         )
         let configuration = ReloadableConfiguration(settings, named, parts, logger: logger)
-        if let member { configuration.files.add(Self.password(of: member)) }
+        if let member { configuration.files.add(Self.files(of: member)) }
         let operations = EngineOperations(
             engine: engine,
             store: store,
@@ -165,9 +165,9 @@ struct GatewayStart: Sendable {
         )
     }
 
-    /// The file of the password for the fleet's server, which is read again with the others.
-    private static func password(of member: FleetMember) -> RereadFiles.Source {
-        .init(reread: { member.rereadPassword() }, problems: { member.passwordProblem.map { [$0] } ?? [] })
+    /// The files of the fleet, which are read again with the others.
+    private static func files(of member: FleetMember) -> RereadFiles.Source {
+        .init(reread: { member.rereadFiles() }, problems: { member.rejectedFiles })
     }
 
     private func makeEngine(

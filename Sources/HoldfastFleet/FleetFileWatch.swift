@@ -1,0 +1,69 @@
+import Logging
+import Synchronization
+
+/// Rereads files of `fleet`, so that they can be replaced while the program runs.
+///
+/// A file that cannot be used changes nothing, and is logged once.
+final class FleetFileWatch: Sendable {
+    /// The time between two reads. No notification covers all the ways in which tools replace
+    /// files.
+    static let interval = Duration.seconds(60)
+
+    private let setting: String
+    private let reread: @Sendable () throws -> Bool
+    private let logger: Logger
+    private let lastProblem = Mutex<String?>(nil)
+
+    /// - Parameters:
+    ///   - setting: the setting that names the files.
+    ///   - value: the value in use.
+    ///   - read: reads the value; gets the value in use.
+    ///   - replace: called with each new value. If it throws, the earlier value stays in use.
+    init<Value: Equatable & Sendable>(
+        _ setting: String,
+        _ value: Value,
+        logger: Logger,
+        read: @escaping @Sendable (Value) throws -> Value?,
+        replace: @escaping @Sendable (Value) throws -> Void
+    ) {
+        self.setting = setting
+        self.logger = logger
+        let current = Mutex(value)
+        reread = {
+            try current.withLock { value in
+                guard let new = try read(value), new != value else { return false }
+                try replace(new)
+                value = new
+                return true
+            }
+        }
+    }
+
+    /// Rereads the files.
+    func reload() {
+        do {
+            let isNew = try reread()
+            lastProblem.withLock { $0 = nil }
+            if isNew { logger.notice("a file of the fleet was reloaded", metadata: ["setting": "\(setting)"]) }
+        } catch {
+            let problem = "\(error)"
+            let isNews = lastProblem.withLock { last in
+                defer { last = problem }
+                return last != problem
+            }
+            guard isNews else { return }
+            logger.error(
+                "a file of the fleet was rejected; nothing changed",
+                metadata: ["setting": "\(setting)", "error": "\(problem)"]
+            )
+        }
+    }
+
+    /// Why the files could not be used the last time; `nil` if they could.
+    var problem: String? { lastProblem.withLock { $0 } }
+
+    /// Rereads the files until the task is canceled.
+    func run() async {
+        while (try? await Task.sleep(for: Self.interval)) != nil { reload() }
+    }
+}
