@@ -156,7 +156,7 @@ struct StoreInRounds {
             }
             // The store still works.
             let place = Place(lane: 0, kind: .response, index: 0)
-            let operation = Operation.setResponse(place, RawContent(seed: seed, length: 5000), tags: [0])
+            let operation = Operation.setResponse(place, Content(seed: seed, length: 5000), tags: [0])
             let certain = model.begin(operation)
             try await store.perform(operation)
             model.acknowledge(operation, certain)

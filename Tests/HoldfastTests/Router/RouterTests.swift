@@ -174,7 +174,7 @@ import Testing
     func everyResponseHasOneOutcome(path: String, outcome: ResponseOutcome) async throws {
         try await ClientFixture.run { fixture in
             let feed = AnyRequest<MomentsDetails>(baseURL: fixture.origin.baseURL, path: path)
-            do {
+            do throws(HoldfastError) {
                 let emission = try await fixture.client.fetch(feed)
                 #expect(emission.status.outcome == outcome)
             } catch {
