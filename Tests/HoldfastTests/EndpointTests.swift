@@ -76,8 +76,9 @@ import Testing
 
     /// As JSON, `1.0` would be `1`.
     @Test func numbersKeepAllTheirDigitsInAForm() throws {
+        let inner: RequestParameters = ["f": .init(UInt64.max), "g": .number(1)]
         let parameters: RequestParameters = [
-            "a": Int64.max, "b": UInt64.max, "c": Int64.min, "d": 1.0, "e": .object(["f": UInt64.max, "g": 1.0]),
+            "a": .init(Int64.max), "b": .init(UInt64.max), "c": .init(Int64.min), "d": .number(1), "e": .object(inner),
         ]
         let text = String(decoding: try FormContentEncoder().encode(parameters), as: UTF8.self)
         #expect(
