@@ -12,7 +12,8 @@ extension MessageRefusal {
         case .bareLineFeed: "A line ends in LF. End lines in CRLF."
         case .bareCarriageReturn: "A line contains CR without LF. End lines in CRLF."
         case .startLine: "The first line is not a request line of HTTP, such as 'GET / HTTP/1.1'."
-        case .startLineTooLong: "The request line has more than \(limit("8 KiB")). Send a shorter URL."
+        case .startLineTooLong:
+            "The request line has more than \(limit("8 KiB"))\(isOfRequestHead ? ", the limit of 'limits.request-head'" : ""). Send a shorter URL."
         case .version: "The version of HTTP is not supported. Use HTTP/1.1 or HTTP/2."
         case .method: "The method is missing, is not a token, or is not supported."
         case .target: "The request target is missing or malformed."
@@ -51,6 +52,12 @@ extension MessageRefusal {
         if case .lines = detail { return "The request has more than \(limit("128 field lines")). Send fewer fields." }
         return
             "The request's fields have more than \(limit("64 KiB")), the limit of 'limits.request-head'. Send shorter or fewer fields, such as cookies."
+    }
+
+    /// Whether the limit of the request line is lower than the default because of
+    /// 'limits.request-head'.
+    private var isOfRequestHead: Bool {
+        if case .bytes(let number) = detail { number < MessageLimits().startLine } else { false }
     }
 
     private func limit(_ standard: String) -> String {

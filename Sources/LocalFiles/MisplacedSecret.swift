@@ -1,8 +1,8 @@
 import LibC
 
-/// Recognizes a secret that was written where the path of its file belongs, so that no message
-/// shows it.
-enum MisplacedSecret {
+/// Recognizes a secret that was written where the path of its file or the name of its variable
+/// belongs, so that no message shows it.
+package enum MisplacedSecret {
     static let message =
         "cannot be opened. The end of its path is not shown, because it looks like the secret itself. Write the path of a file that contains the secret."
     /// A shorter text is probably a name.
@@ -23,10 +23,13 @@ enum MisplacedSecret {
         return mayBeSecret(start) ? "\(path[..<start.startIndex])…" : nil
     }
 
-    /// A name of a file has an extension, or words without digits.
-    private static func mayBeSecret(_ text: Substring) -> Bool {
+    /// Returns whether a text in the place of a name looks like a secret. A name of a file has an
+    /// extension, or words without digits. A name of a variable has words in upper case:
+    /// `AWS_S3_TOKEN`.
+    package static func mayBeSecret(_ text: some StringProtocol) -> Bool {
         if text.utf8.count > longestName, !text.contains("/") { return true }
-        return text.utf8.count >= shortest && !text.contains(".") && text.contains(where: \.isNumber)
-            && text.contains(where: \.isLetter)
+        let hasUpperCaseWords = text.contains("_") && !text.contains(where: \.isLowercase)
+        return text.utf8.count >= shortest && !text.contains(".") && !hasUpperCaseWords
+            && text.contains(where: \.isNumber) && text.contains(where: \.isLetter)
     }
 }

@@ -41,7 +41,10 @@ package struct CertificatePair: Sendable {
     /// Returns the certificates of a PEM file; at least one.
     package static func certificates(in file: CertificateFile) throws(CertificateRefusal) -> [NIOSSLCertificate] {
         guard let found = try? NIOSSLCertificate.fromPEMBytes(file.bytes), !found.isEmpty else {
-            throw CertificateRefusal(file.path, "contains no certificate in PEM format.")
+            throw CertificateRefusal(
+                file.path,
+                ForeignFile(file.bytes)?.words(insteadOf: "a certificate") ?? "contains no certificate in PEM format."
+            )
         }
         return found
     }
@@ -53,7 +56,7 @@ package struct CertificatePair: Sendable {
             file.path,
             isEncrypted
                 ? "contains an encrypted key. Decrypt it, for example with 'openssl pkey'."
-                : "contains no private key in PEM format."
+                : ForeignFile(file.bytes)?.words(insteadOf: "a private key") ?? "contains no private key in PEM format."
         )
     }
 
@@ -70,6 +73,12 @@ package struct CertificatePair: Sendable {
         do {
             _ = try NIOSSLContext(configuration: configuration)
         } catch NIOSSLError.failedToLoadPrivateKey {
+            if let index = chain.indices.dropFirst().first(where: { matches(chain[$0], key) }) {
+                throw CertificateRefusal(
+                    files.chain,
+                    "is in the wrong order: the key belongs to certificate \(index + 1). Put the server's certificate first, and each certificate's issuer directly after it."
+                )
+            }
             throw CertificateRefusal(
                 files.key,
                 "contains a key that does not match the first certificate in '\(files.chain)'."
@@ -77,6 +86,14 @@ package struct CertificatePair: Sendable {
         } catch {
             throw CertificateRefusal(files.chain, "contains a certificate that cannot be used for TLS.")
         }
+    }
+
+    private static func matches(_ certificate: NIOSSLCertificate, _ key: NIOSSLPrivateKey) -> Bool {
+        let configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: [.certificate(certificate)],
+            privateKey: .privateKey(key)
+        )
+        return (try? NIOSSLContext(configuration: configuration)) != nil
     }
 
     /// The settings of a handshake that uses this certificate.

@@ -431,8 +431,9 @@ struct ControlNetworkTests {
                 // with the same message.
                 let port = try ListeningSocket().port
                 try folder.write(origin, "\(setting): {listen: \"127.0.0.1:\(port)\"}")
-                // The same address as '127.0.0.1' in text would be an error in the configuration.
-                let arguments = ["serve", "--config", folder.file, "--listen", "127.1:\(port)"]
+                // The same address, and every name that resolves to it, would be an error in the
+                // configuration.
+                let arguments = ["serve", "--config", folder.file, "--listen", "[::ffff:127.0.0.1]:\(port)"]
                 let outcome = try await Tool("holdfast").run(arguments: arguments)
                 #expect(outcome.status == 1, "\(outcome)")
                 let words = "'\(setting).listen' cannot listen on '127.0.0.1:\(port)'"

@@ -82,6 +82,18 @@ import Testing
             "log.to: The folder 'FOLDER/none' does not exist. Create it."
         ),
         (
+            "store: {path: a}\nlog: {access: all, to: foreign}",
+            "log.to: 'FOLDER/foreign' is a folder. Write the path of a file, such as 'FOLDER/foreign/access.log'."
+        ),
+        (
+            "store: {path: a}\nrules: [{match: {url: /v1/a}, to-origin: {set: {Authorization: {env: ghp_hunter2hunter2}}}}]",
+            "'Authorization': The environment has no such variable."
+        ),
+        (
+            "store: {path: a}\nfleet: {url: 'redis://127.0.0.1', namespace: n, secret: {env: ghp_hunter2hunter2}}",
+            "fleet.secret: The environment has no such variable."
+        ),
+        (
             "store: {path: a}\nlisten: [{unix: none/http.sock}]",
             "listen: The Unix socket 'FOLDER/none/http.sock' cannot be created: No such file or directory."
         ),
@@ -129,6 +141,35 @@ import Testing
         }
         #expect(outcome.status == 1 && outcome.text.isEmpty, "\(outcome)")
         #expect(outcome.error.contains(message.replacing("FOLDER", with: place)), "\(outcome.error)")
+        #expect(!outcome.error.contains("hunter2"))
+    }
+
+    /// A name may be an IPv4 or an IPv6 address.
+    @Test func addressUnderAnotherNameIsAnError() async throws {
+        let port = try ListeningSocket().port
+        let listen = "[127.0.0.1:\(port), \"[::1]:\(port)\"]"
+        let text = "\(Self.store)\n\(Self.routes)\nlisten: \(listen)\ncontrol: {listen: \"localhost:\(port)\"}"
+        let words = "control.listen: 'localhost:\(port)' is "
+        let outcome = try await check(text)
+        #expect(outcome.status == 1 && outcome.error.contains(words), "\(outcome)")
+        #expect(outcome.error.contains(", also in 'listen' (line 4)"), "\(outcome)")
+        try await TemporaryFolder.with { folder in
+            let file = folder.appendingPathComponent("holdfast.yaml")
+            try Data("version: 1\n\(text)\n".utf8).write(to: file)
+            let serve = try await Tool("holdfast").run("serve", "--config", file.path)
+            #expect(serve.status == 1 && serve.output.isEmpty && serve.error.contains(words), "\(serve)")
+            #expect(!serve.error.contains("Cancellation"))
+        }
+    }
+
+    /// Mutant: the size of the disk is not compared.
+    @Test func storeThatIsLargerThanTheMachineIsAWarning() async throws {
+        let outcome = try await check("store: {path: new/a.store, budget: 900 TiB, memory: 900 TiB}\n\(Self.routes)")
+        #expect(outcome.status == 0, "\(outcome)")
+        let lines = outcome.error.split(separator: "\n")
+        #expect(lines.count == 2 && lines.allSatisfy { $0.hasPrefix("warning: ") }, "\(outcome.error)")
+        #expect(outcome.error.contains(":2: store.budget: 943718400 MiB is more than the disk has: "))
+        #expect(outcome.error.contains(":2: store.memory: 943718400 MiB is more memory than the machine has: "))
     }
 
     /// A service manager creates folders in '/run' when it starts the gateway.

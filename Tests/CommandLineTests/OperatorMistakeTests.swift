@@ -84,6 +84,20 @@ import Testing
         }
     }
 
+    @Test func storeThatIsLargerThanTheMachineIsLogged() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            let text =
+                "version: 1\nlisten: 127.0.0.1:0\nstore: {path: s, memory: 900 TiB}\nroutes: [{respond: {status: 404}}]\n"
+            try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
+            let ending = try await RunningServer.with(["--config", folder.file]) { server in
+                let line = await server.log.line(containing: "A limit of the store exceeds what the machine has")
+                #expect(line.contains("store.setting=store.memory"), "\(line)")
+                server.signal(SIGTERM)
+            }
+            #expect(ending.status == 0)
+        }
+    }
+
     @Test func accessLogThatCannotBeOpenedIsNamed() async throws {
         try await PurgedGateway.Folder.with { folder in
             try await SampleOrigin.withOrigin { origin in

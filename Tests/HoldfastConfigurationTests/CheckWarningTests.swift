@@ -21,7 +21,15 @@ import Testing
             ),
             (
                 "/item/[0-9]*",
-                "'[0-9' matches only itself: patterns are not regular expressions. '*' matches any bytes within a segment, '**' any bytes."
+                "'[0-9]' matches only itself: patterns are not regular expressions. '*' matches any bytes within a segment, '**' any bytes."
+            ),
+            (
+                "/item/[0-9]+/x",
+                "'[0-9]+' matches only itself: patterns are not regular expressions. '*' matches any bytes within a segment, '**' any bytes."
+            ),
+            (
+                "/item/[a-z",
+                "'[a-z' matches only itself: patterns are not regular expressions. '*' matches any bytes within a segment, '**' any bytes."
             ),
             (
                 "/item$",
@@ -162,6 +170,40 @@ import Testing
         #expect(all == (message.map { ["f:\(line): \($0)"] } ?? []))
         let route = try Self.warnings("\(top)routes: [{name: a, origin: \"http://b\", clients: {\(lists)}}]")
         #expect(route == (message.map { ["f:\(line): route 'a': \($0)"] } ?? []))
+    }
+
+    /// Mutant: `trust-of-every-client-passes`.
+    @Test(
+        arguments: [
+            ("trusted: [10.0.0.7, 0.0.0.0/0]", "trusted", "0.0.0.0/0"), ("trusted: \"::/0\"", "trusted", "::/0"),
+            ("purgers: 0.0.0.0/0", "purgers", "0.0.0.0/0"), ("trusted: [0.0.0.0/1, unix]", nil, ""),
+            ("trusted: unix", nil, ""), ("purgers: [10.0.0.0/8]", nil, ""),
+        ] as [(String, String?, String)]
+    )
+    func trustOfEveryClientIsReported(_ clients: String, _ list: String?, _ range: String) throws {
+        let warnings = try Self.warnings("clients: {\(clients)}")
+        let effects = [
+            "trusted":
+                "every client may state another address and scheme ('Forwarded', 'X-Forwarded-*'), and has no limit of connections. Write the addresses of the proxies.",
+            "purgers":
+                "every client may try tokens for PURGE. Write the addresses of the clients that purge.",
+        ]
+        let expected = list.map { "f:2: clients.\($0): '\(range)' contains every address, so \(effects[$0] ?? "")" }
+        #expect(warnings == (expected.map { [$0] } ?? []))
+    }
+
+    @Test(
+        arguments: [
+            ("PSOT", " Did you mean 'POST'?"), ("DELTE", " Did you mean 'DELETE'?"), ("SUBSCRIPTION", ""),
+            ("PROPFIND", nil), ("PURGE", nil), ("[GET, QUERY]", nil),
+        ] as [(String, String?)]
+    )
+    func unknownMethodsAreReported(_ method: String, _ advice: String?) throws {
+        let warnings = try Self.warnings("rules: [{match: {url: /x/**, method: \(method)}, bypass: true}]")
+        let expected = advice.map {
+            "f:2: rule 1: match.method: '\(method)' is an unknown method, so probably no request matches.\($0)"
+        }
+        #expect(warnings == (expected.map { [$0] } ?? []))
     }
 
     @Test func homeOfTheUserIsNotExpanded() throws {

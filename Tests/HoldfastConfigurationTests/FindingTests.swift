@@ -225,6 +225,70 @@ import Testing
             "f:2: failure-throttle: '5' has no unit. Add one (ms, s, m, h, d or w), as in '5 s'."
         ),
         (
+            "version: 1\nlimits: {request-head: 10 B}",
+            "f:2: limits.request-head: '10 B' is too small; the minimum is 1 KiB."
+        ),
+        (
+            "version: 1\nstore: {budget: 1 GiB 5}",
+            "f:2: store.budget: '1 GiB 5' is not one number and one unit, such as '512 MiB' or '1.5 GiB'."
+        ),
+        (
+            "version: 1\nroutes: {api: {origin: \"http://a\"}}",
+            "f:2: routes: Expected a list of routes, not a mapping. Write each of them as '- {name: api, host: api.local, origin: \"https://api.example.com\"}'."
+        ),
+        (
+            "version: 1\nrules: {api: {bypass: true}}",
+            "f:2: rules: Expected a list of rules, not a mapping. Write each of them as '- {name: api, match: {url: /api/**}, freshness: {lifetime: 5 m}}'."
+        ),
+        (
+            "version: 1\norigins: [{url: \"http://a\"}]",
+            "f:2: origins: Expected origins and their settings, not a list. Write each of them as '\"https://api.example.com\": {ca: ca.pem}'."
+        ),
+        (
+            "version: 1\nroutes: [{origin: \"http://a\", path: \"/v1/**\"}]",
+            "f:2: route 1: path: '/v1/**' contains a star, but a route's path is a prefix. Write '/v1'."
+        ),
+        (
+            "version: 1\nroutes: [{origin: \"http://a\", path: \"/v1/a*/b\"}, {origin: \"http://b\", path: \"/*\"}]",
+            "f:2: route 1: path: '/v1/a*/b' contains a star, but a route's path is a prefix. Write '/v1'.\nf:2: route 2: path: '/*' contains a star, but a route's path is a prefix. Write '/'."
+        ),
+        (
+            "version: 1\nroutes: [{origin: \"http://a\", path: \"/a b\"}]",
+            "f:2: route 1: path: '/a b' contains a space, '?', '#' or a non-ASCII byte. Percent-encode it."
+        ),
+        (
+            "version: 1\nroutes: [{origin: \"http://a\", host: \"*.Bücher.example:8080\"}]",
+            "f:2: route 1: host: '*.Bücher.example:8080' contains non-ASCII characters, which no request sends. Write '*.xn--bcher-kva.example:8080'."
+        ),
+        (
+            "version: 1\nlisten: \"http://127.0.0.1:18080/\"",
+            "f:2: listen: 'http://127.0.0.1:18080/' is a URL. Write the host and the port without 'http://': '127.0.0.1:18080'."
+        ),
+        (
+            "version: 1\nrules:\n  - &r {name: a, bypass: true}\n  - <<: *r\n    name: b",
+            "f:4: Merge keys ('<<') are not supported. Repeat the settings, or use an alias for a whole value, such as 'freshness: *name'."
+        ),
+        (
+            "version: 1\nrules:\n  - {tags: news, sport}",
+            "f:3: 'sport' has no value. If it belongs to 'tags', a list needs brackets, such as '[a, b]'."
+        ),
+        (
+            "version: 1\nrules:\n  - {to-client: {set: {X-Note: a: b}}}",
+            "f:3: The file is not valid YAML at column 33: while parsing a flow mapping did not find expected ',' or '}'. Check the brackets, and quote values that contain ': '."
+        ),
+        (
+            "version: 1\nrules:\n  - to-client:\n      set:\n        X-Note: a: b",
+            "f:5: The file is not valid YAML at column 18: mapping values are not allowed in this context. Check the indentation, and quote values that contain ': '."
+        ),
+        (
+            "version: 1\nroutes:\n\u{A0} - name: api\n",
+            "f:3: There is a no-break space (U+00A0) at column 1. Indent YAML with spaces."
+        ),
+        (
+            "version: 1\nroutes:\n  - name: api\n  \u{A0} origin: \"http://a\"\n",
+            "f:4: There is a no-break space (U+00A0) at column 3. Indent YAML with spaces."
+        ),
+        (
             "version: 1\nfailure-throttle: 5 sec",
             "f:2: failure-throttle: '5 sec' has an unknown unit. Use ms, s, m, h, d or w."
         ),
@@ -464,6 +528,22 @@ import Testing
             "1: store.statuses: 401 is about the request and is never stored. Remove it."
         ),
         (
+            "{store: {methods: [GET, DELETE]}}",
+            "1: store.methods: 'DELETE' is never stored. Use GET, HEAD, QUERY or POST."
+        ),
+        ("{store: {methods: PUT}}", "1: store.methods: 'PUT' is never stored. Use GET, HEAD, QUERY or POST."),
+        ("{url: /x/**, bypass: true}", "1: 'url' belongs in 'match'. Write 'match: {url: …}'."),
+        ("{lifetime: 5 m}", "1: 'lifetime' belongs in 'freshness'. Write 'freshness: {lifetime: …}'."),
+        ("{remove: [X-A]}", "1: 'remove' belongs in 'to-client' or 'to-origin'. Write 'to-client: {remove: …}'."),
+        (
+            "{freshness: {lifetime: 1h30m}}",
+            "1: freshness.lifetime: '1h30m' is not one number and one unit, such as '90 m' or '1.5 h'."
+        ),
+        (
+            "{freshness: {lifetime: \"1,5 h\"}}",
+            "1: freshness.lifetime: '1,5 h' is not one number and one unit, such as '90 m' or '1.5 h'."
+        ),
+        (
             "{store: {content: any, methods: GET}}",
             "1: store.content: It applies to POST, which is not in 'store.methods' (line 3)."
         ),
@@ -605,7 +685,23 @@ import Testing
         ),
         (
             "{to-origin: {set: {X-Key: {env: NONE}}}}",
-            "1: to-origin.set: 'X-Key': The environment has no variable 'NONE'. Set it, or remove the field."
+            "1: to-origin.set: 'X-Key': The environment has no variable 'NONE'. Set it, or write '{file: PATH}'."
+        ),
+        (
+            "{to-origin: {set: {X-Key: {env: ghp_hunter2hunter2}}}}",
+            "1: to-origin.set: 'X-Key': The environment has no such variable. Its name is not shown, because it looks like the secret itself. Write the name of a variable that contains the secret."
+        ),
+        (
+            "{to-origin: {set: {X-Key: {env: AWS_S3_KEY_2}}}}",
+            "1: to-origin.set: 'X-Key': The environment has no variable 'AWS_S3_KEY_2'. Set it, or write '{file: PATH}'."
+        ),
+        (
+            "{to-origin: {set: {Authorization: '${ghp_hunter2hunter2}'}}}",
+            "1: to-origin.set: A secret must not be expanded into the configuration. Write '{env: NAME}', with the whole value in the variable."
+        ),
+        (
+            "{tags: '${ghp_hunter2hunter2}'}",
+            "1: tags: The environment has no such variable. Its name is not shown, because it looks like the secret itself. Write the name of a variable that contains the secret."
         ),
         (
             "{to-origin: {set: {X-Key: {env: BAD}}}}",
@@ -654,6 +750,7 @@ import Testing
         "version: 1\nrules: [{to-origin: {set: 'Authorization: Bearer hunter2'}}]",
         "version: 1\nrules: [{to-origin: {set: {Authorization: {env: Bearer hunter2}}}}]",
         "version: 1\nfleet: {url: 'redis://127.0.0.1', secret: {env: 'hunter2+'}}",
+        "version: 1\nrules: [{to-origin: {set: {Authorization: Bearer hunter2, x}}}]",
     ]) func textThatMayBeASecretIsNotShown(_ yaml: String) {
         let found = findings(yaml)
         #expect(!found.isEmpty && !found.joined().contains("hunter2"), "\(found)")
@@ -720,7 +817,9 @@ import Testing
 
     @Test(arguments: ["[", "{a: ", "- ", "? ", "{? ", "[{"]) func depthIsBounded(_ opening: String) {
         let yaml = "version: 1\nx:\n  " + String(repeating: opening, count: 20_000)
-        #expect(!findings(yaml).isEmpty)
+        let found = findings(yaml)
+        // The words of the parser are for the author of a program.
+        #expect(!found.isEmpty && !found.joined().contains("yaml_set"), "\(found)")
     }
 
     @Test func nestingDeeperThan32IsRejected() {

@@ -71,8 +71,14 @@ import Testing
                     $0.hasPrefix("true") && $0.contains("certificate 2 did not issue certificate 1")
                 }
             )
-            // The other way round, the key belongs to none.
+            // The other way round, the key belongs to the second one.
             try folder.write(folder.text("root.pem") + leaf, to: "a.pem")
+            #expect(
+                try messages() == [
+                    "true '\(folder.file("a.pem"))' is in the wrong order: the key belongs to certificate 2. Put the server's certificate first, and each certificate's issuer directly after it."
+                ]
+            )
+            try folder.write(folder.text("root.pem") + folder.text("other.pem"), to: "a.pem")
             #expect(
                 try messages().contains { $0.hasPrefix("true") && $0.contains("does not match the first certificate") }
             )
@@ -89,7 +95,7 @@ import Testing
             tls.client = .init(roots: folder.file("r.key"))
             let found = try findings(tls, hosts: ["r.example", "s.example", "*.r.example"])
             let expected = [
-                (false, "is an RSA key"), (true, "contains no certificate"),
+                (false, "is an RSA key"), (true, "contains a private key instead of a certificate"),
                 (false, "covers 's.example'"), (false, "covers 'r.example'"),
             ]
             for (isError, message) in expected.dropLast() {
@@ -100,6 +106,38 @@ import Testing
             }
             let key = try folder.text("r.key")
             #expect(found.allSatisfy { !$0.message.contains(key.split(separator: "\n")[1]) })
+        }
+    }
+
+    @Test func filesInOtherFormatsAreRecognized() async throws {
+        try await CertificateFolder.with { folder in
+            let files = try folder.make("a", "DNS:a.example")
+            try close(folder, "a")
+            try folder.convert("pkcs12 -export -in a.pem -inkey a.key -passout pass:x -out a.p12")
+            try folder.convert("x509 -in a.pem -outform der -out a.der")
+            try folder.convert("pkey -in a.key -outform der -out der.key")
+            for name in ["a.p12", "der.key", "a.pem"] {
+                try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder.file(name))
+            }
+            func message(_ chain: String, _ key: String) throws -> String? {
+                let files = Configuration.TLS.Certificate(name: "a", chain: folder.file(chain), key: folder.file(key))
+                return try findings(Configuration.TLS(certificates: [files])).first { $0.isError }?.message
+            }
+            let cases = [
+                ("a.p12", "a.key", "a.p12' is a PKCS #12 file."), ("a.pem", "a.p12", "a.p12' is a PKCS #12 file."),
+                ("a.der", "a.key", "a.der' is a certificate in DER format."),
+                ("a.pem", "der.key", "der.key' is a private key in DER format."),
+                ("a.key", "a.pem", "a.key' contains a private key instead of a certificate."),
+                ("a.pem", "a.pem", "a.pem' contains a certificate instead of a private key."),
+            ]
+            for (chain, key, words) in cases {
+                let found = try message(chain, key)
+                #expect(found?.contains(words) == true, "\(chain) \(key): \(found ?? "")")
+            }
+            #expect(try findings(Configuration.TLS(certificates: [files])) == [])
+            // Whatever is cut off, it is recognized or not, and nothing ends the process.
+            let bytes = [UInt8](try Data(contentsOf: URL(filePath: folder.file("a.p12"))))
+            for count in 0..<min(bytes.count, 20) { _ = ForeignFile(Array(bytes[..<count])) }
         }
     }
 

@@ -25,7 +25,7 @@ import Testing
         ),
         (
             "GET /\(String(repeating: "a", count: 500)) HTTP/1.1\r\n", tooLarge,
-            "The request line has more than 500 bytes."
+            "The request line has more than 500 bytes, the limit of 'limits.request-head'. Send a shorter URL."
         ),
         ("\u{16}\u{3}\u{1}", malformed, "The first byte looks like TLS"),
         ("\r\n\u{16}", malformed, "The first byte looks like TLS"),
@@ -41,6 +41,12 @@ import Testing
         // The message may arrive in pieces.
         let pieces = request.utf8.map { [$0] }
         #expect(RequestDecoder.decode(pieces, limits: limits).refusal.map { Problem($0).detail } == problem.detail)
+    }
+
+    @Test func limitOfTheRequestLineIsNamedOnlyIfASettingLowersIt() throws {
+        let line = "GET /\(String(repeating: "a", count: 9000)) HTTP/1.1\r\n"
+        let problem = Problem(try #require(RequestDecoder.decode(line, limits: MessageLimits()).refusal))
+        #expect(problem.detail == "The request line has more than 8192 bytes. Send a shorter URL.")
     }
 
     @Test func contentNamesItsLimit() {

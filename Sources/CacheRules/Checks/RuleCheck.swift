@@ -163,6 +163,9 @@ extension RuleCheck {
         if settings.store.methods?.isEmpty == true {
             report("store.methods", "The list is empty. Add methods, or write 'bypass: true'.")
         }
+        for method in settings.store.methods ?? [] where !KnownMethods.stored.contains(method.rawValue) {
+            report("store.methods", "\(shown(method.rawValue)) is never stored. Use \(choice(KnownMethods.stored)).")
+        }
         if settings.store.statuses?.isEmpty == true {
             report("store.statuses", "The list is empty. Add statuses, or write 'bypass: true'.")
         }

@@ -10,9 +10,9 @@ extension URLPattern {
             return
                 "'\(segment.prefix(2))' is not a regular expression here: it matches only \(Self.meaning(of: segment)). Write \(shown("\(written)\(query)"))."
         }
-        if let construct = Self.constructs.first(where: { path.contains($0) }) ?? (path.hasSuffix("$") ? "$" : nil) {
+        if let construct = Self.construct(in: path) {
             return
-                "'\(construct)' matches only itself: patterns are not regular expressions. '*' matches any bytes within a segment, '**' any bytes."
+                "\(shown(construct)) matches only itself: patterns are not regular expressions. '*' matches any bytes within a segment, '**' any bytes."
         }
         if let stars = path.firstRange(of: "***") {
             let rest = path[stars.upperBound...].drop { $0 == "*" }
@@ -23,6 +23,18 @@ extension URLPattern {
 
     /// Parts of regular expressions that hardly any URL contains.
     private static let constructs = ["\\", "[0-9", "[a-z", "[A-Z", "[^", "(?"]
+
+    /// Returns a part of a regular expression in a path, a bracket with its end: `[0-9]+`.
+    private static func construct(in path: Substring) -> Substring? {
+        guard let found = constructs.lazy.compactMap({ path.firstRange(of: $0) }).first else {
+            return path.hasSuffix("$") ? path.suffix(1) : nil
+        }
+        guard path[found].hasPrefix("["), let end = path[found.upperBound...].firstIndex(of: "]") else {
+            return path[found]
+        }
+        let next = path.index(after: end)
+        return path[found.lowerBound..<next] + (path[next...].hasPrefix("+") ? "+" : "")
+    }
 
     /// Returns whether a segment is a regular expression for any text. Names that begin with a dot
     /// are `.**`, or `.*` next to other text.

@@ -9,6 +9,8 @@ extension RuleSet {
         for entry in compiled.entries.prefix(rules.count) {
             let check = RuleCheck(entry.rule, number: entry.number)
             warnings += entry.rule.match.urls.compactMap(\.hint).map { check.finding("match.url", $0) }
+            warnings += entry.rule.match.methods.compactMap { KnownMethods.warning(about: $0.rawValue) }
+                .map { check.finding("match.method", $0) }
             if let message = unstoredPost(entry.rule) { warnings.append(check.finding("store.methods", message)) }
             warnings += droppedCookies(of: entry).map { check.finding("match.cookie", $0) }
             warnings += leftOutTokens(entry.rule).map { check.finding("store.without-cookies", $0) }

@@ -36,7 +36,7 @@ package struct FieldSources {
         case .environment where !looksUp, .file where !looksUp: return Self.placeholder
         case .environment(let name):
             guard let found = environment[name] else {
-                throw Refusal("The environment has no variable \(shown(name)). Set it, or remove the field.")
+                throw Refusal.unset(variable: name, "Set it, or write '{file: PATH}'.")
             }
             value = found
             place = "The value of the variable \(shown(name))"
@@ -76,5 +76,20 @@ package struct FieldSources {
             throw Refusal("The content of the file \(shown(path: place)) is not UTF-8.")
         }
         return text
+    }
+}
+
+extension Refusal {
+    /// Returns the refusal of a variable that the environment does not have. Text that may be the
+    /// secret itself is not shown.
+    ///
+    /// - Parameter advice: the next step if it is a name.
+    package static func unset(variable name: String, _ advice: String) -> Refusal {
+        guard MisplacedSecret.mayBeSecret(name) else {
+            return Refusal("The environment has no variable \(shown(name)). \(advice)")
+        }
+        return Refusal(
+            "The environment has no such variable. Its name is not shown, because it looks like the secret itself. Write the name of a variable that contains the secret."
+        )
     }
 }

@@ -25,6 +25,7 @@ package enum Quantity {
             durationUnits.map { ($0.name, $0.milliseconds) },
             units: units,
             example: "s",
+            forms: "'90 m' or '1.5 h'",
             word: word
         )
         guard milliseconds <= longest else { throw Refusal("\(shown(text)) is too long. The limit is 36525 d.") }
@@ -33,7 +34,13 @@ package enum Quantity {
 
     package static func size(_ text: String) throws(Refusal) -> Int64 {
         let units = "B, KiB, MiB, GiB, TiB, kB, MB or GB"
-        let bytes = try amount(text, sizeUnits.map { ($0.name, $0.bytes) }, units: units, example: "MiB")
+        let bytes = try amount(
+            text,
+            sizeUnits.map { ($0.name, $0.bytes) },
+            units: units,
+            example: "MiB",
+            forms: "'512 MiB' or '1.5 GiB'"
+        )
         guard bytes <= largest else { throw Refusal("\(shown(text)) is too large. The limit is 1024 TiB.") }
         return bytes
     }
@@ -58,6 +65,7 @@ package enum Quantity {
         _ known: [(name: String, factor: Int64)],
         units: String,
         example: String,
+        forms: String,
         word: String? = nil
     ) throws(Refusal) -> Int64 {
         let bytes = Array(text.utf8)
@@ -73,6 +81,9 @@ package enum Quantity {
         let digits = String(decoding: number, as: UTF8.self)
         if unit.isEmpty { throw Refusal("'\(digits)' has no unit. Add one (\(units)), as in '\(digits) \(example)'.") }
         guard let factor = known.first(where: { $0.name == unit })?.factor else {
+            guard !unit.utf8.contains(where: \.isDigit) else {
+                throw Refusal("\(shown(text)) is not one number and one unit, such as \(forms).")
+            }
             throw Refusal("\(shown(text)) has an unknown unit. Use \(units).")
         }
         var value: Int64 = 0

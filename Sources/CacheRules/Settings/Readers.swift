@@ -107,8 +107,6 @@ package enum Readers {
         return result
     }
 
-    private static let commonMethods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "QUERY"]
-
     package static func methods(_ value: FileValue) throws(Refusal) -> [HTTPRequest.Method] {
         var result: [HTTPRequest.Method] = []
         for item in try value.list(of: "methods") {
@@ -118,7 +116,7 @@ package enum Readers {
             // Reject a common method in lower case: methods are case-sensitive, so no request would
             // match. RFC 9110 §9.1
             let capitals = method.rawValue.uppercased()
-            guard capitals == method.rawValue || !commonMethods.contains(capitals) else {
+            guard capitals == method.rawValue || !KnownMethods.common.contains(capitals) else {
                 throw Refusal(
                     "\(item.shown) is not '\(capitals)': methods are case-sensitive. Write '\(capitals)'.",
                     line: item.line

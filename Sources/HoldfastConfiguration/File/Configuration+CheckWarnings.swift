@@ -5,7 +5,8 @@ extension Configuration {
     /// Warnings about valid settings that probably do not do what their author meant, for
     /// `holdfast check`.
     package var checkWarnings: [ConfigurationError.Finding] {
-        homeWarnings + loopWarnings + redirectWarnings + listWarnings + preservedHostWarnings + rules.sharingWarnings
+        homeWarnings + loopWarnings + redirectWarnings + listWarnings + trustWarnings + preservedHostWarnings
+            + rules.sharingWarnings
             + rules.effectWarnings
     }
 

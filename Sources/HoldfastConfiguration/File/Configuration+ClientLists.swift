@@ -84,6 +84,29 @@ extension Configuration {
     }
 }
 
+extension Configuration {
+    /// Warnings about lists of trusted clients that contain every address.
+    var trustWarnings: [ConfigurationError.Finding] {
+        func warning(_ setting: String, _ ranges: [AddressRange], _ effect: String) -> ConfigurationError.Finding? {
+            let all = ["0.0.0.0/0", "::/0"].compactMap { AddressRange($0) }
+            guard let range = ranges.first(where: { range in all.contains { range.covers($0) } }) else { return nil }
+            return finding(setting, "\(shown(range.description)) contains every address, so \(effect)")
+        }
+        return [
+            warning(
+                "clients.trusted",
+                clients.trusted,
+                "every client may state another address and scheme ('Forwarded', 'X-Forwarded-*'), and has no limit of connections. Write the addresses of the proxies."
+            ),
+            warning(
+                "clients.purgers",
+                clients.purgers,
+                "every client may try tokens for PURGE. Write the addresses of the clients that purge."
+            ),
+        ].compactMap(\.self)
+    }
+}
+
 extension Readers {
     /// Reads a list of ``Configuration/ClientLists``.
     static func listedClients(_ value: FileValue) throws(Refusal) -> [AddressRange] {

@@ -170,6 +170,11 @@ extension Configuration {
     static func fault(ofHost host: String) -> String? {
         let sample = host.hasPrefix("*.") ? "a\(host.dropFirst())" : host
         if (try? TargetURI("http://\(sample)/")) != nil { return nil }
+        let name = host.withoutPort
+        if let ascii = Punycode.name(name), fault(ofHost: ascii) == nil {
+            let written = ascii + host.dropFirst(name.count)
+            return "\(shown(host)) contains non-ASCII characters, which no request sends. Write \(shown(written))."
+        }
         return "\(shown(host)) is not a host such as 'api.local', 'api.local:8080' or '*.example.com'."
     }
 
@@ -180,8 +185,13 @@ extension Configuration {
                 "\(shown(path)) ends with a slash. Write \(shown(path.dropLast())), which includes all paths below it."
             )
         }
-        if !path.utf8.allSatisfy({ $0.isVisible && !"?#*".utf8.contains($0) }) {
-            report("\(shown(path)) contains a space, '?', '#', '*' or a non-ASCII byte. Percent-encode it.")
+        if path.contains("*") {
+            let prefix = path.prefix { $0 != "*" }
+            let whole = prefix.prefix(through: prefix.lastIndex(of: "/") ?? prefix.startIndex)
+            let written = whole.count > 1 ? whole.dropLast() : whole
+            report("\(shown(path)) contains a star, but a route's path is a prefix. Write \(shown(written)).")
+        } else if !path.utf8.allSatisfy({ $0.isVisible && !"?#".utf8.contains($0) }) {
+            report("\(shown(path)) contains a space, '?', '#' or a non-ASCII byte. Percent-encode it.")
         }
         if PathNormalForm.hasDotSegment(path) {
             report("\(shown(path)) contains a dot segment, which no client sends. Write the resolved path.")

@@ -51,7 +51,7 @@ struct Document {
             )
         }
         guard depth <= Self.maximumDepth else {
-            throw Refusal("Lists and mappings are nested more than \(Self.maximumDepth) levels deep.", line: line)
+            throw Self.tooDeep(line)
         }
         switch node {
         case .scalar(let scalar):
@@ -61,6 +61,7 @@ struct Document {
             for node in sequence { values.append(try value(node, depth: depth + 1)) }
             return .list(values, line: line)
         case .mapping(let mapping):
+            try Self.checkKeys(of: mapping)
             var entries: [FileValue.Entry] = []
             for (key, node) in mapping {
                 guard case .scalar(let name) = key else {
@@ -84,6 +85,13 @@ struct Document {
             if hasCharacter("\t", line: mark.line, column: mark.column, in: yaml) {
                 return Refusal("There is a tab at column \(mark.column). Indent YAML with spaces.", line: mark.line)
             }
+            if let refusal = [mark.line, context?.mark.line ?? 0].lazy.compactMap({ indentation(ofLine: $0, in: yaml) })
+                .first
+            {
+                return refusal
+            }
+            // The parser has a limit of its own, and a message for the program's author.
+            if problem.contains("nesting level") { return tooDeep(mark.line) }
             let place = context.map { " \($0.text)" } ?? ""
             return Refusal(
                 "The file is not valid YAML at column \(mark.column):\(place) \(problem).\(advice(on: place + problem))",
@@ -117,10 +125,18 @@ struct Document {
         }
     }
 
+    private static func tooDeep(_ line: Int) -> Refusal {
+        Refusal("Lists and mappings are nested more than \(maximumDepth) levels deep.", line: line)
+    }
+
     /// Returns the next step for the parser's words, after a space; empty if there is none.
     private static func advice(on problem: String) -> String {
         if problem.contains("alias") { return " Quote values that begin with '*'." }
-        let words = ["expected '-' indicator", "expected key", "mapping values are not allowed"]
+        if problem.contains("mapping values are not allowed") {
+            return " Check the indentation, and quote values that contain ': '."
+        }
+        if problem.contains("expected ',' or") { return " Check the brackets, and quote values that contain ': '." }
+        let words = ["expected '-' indicator", "expected key"]
         return words.contains { problem.contains($0) } ? " Check the indentation." : ""
     }
 

@@ -169,9 +169,15 @@ struct FileReader {
 }
 
 extension FileReader {
+    /// - Parameter example: a member of the list.
+    private static func listMessage(_ entry: FileValue.Entry, _ example: String) -> String {
+        "Expected a list of \(entry.key), not \(entry.value.shown). Write each of them as '\(example)'."
+    }
+
     private mutating func readRoutes(_ entry: FileValue.Entry) {
         guard case .list(let routes, _) = entry.value else {
-            return report(entry.line, nil, "routes", "Expected a list of routes, not \(entry.value.shown).")
+            let example = "- {name: api, host: api.local, origin: \"https://api.example.com\"}"
+            return report(entry.line, nil, "routes", Self.listMessage(entry, example))
         }
         for value in routes {
             routeCount += 1
@@ -267,6 +273,11 @@ extension FileReader {
                 nil,
                 "origins",
                 { () throws(Refusal) in
+                    if case .list = entry.value {
+                        throw Refusal(
+                            "Expected origins and their settings, not a list. Write each of them as '\"https://api.example.com\": {ca: ca.pem}'."
+                        )
+                    }
                     let entries = try entry.value.entries("origins and their settings")
                     let limit = Configuration.originLimit
                     let count = known + entries.count
@@ -306,7 +317,8 @@ extension FileReader {
 
     private mutating func readRules(_ entry: FileValue.Entry) {
         guard case .list(let values, _) = entry.value else {
-            return report(entry.line, nil, "rules", "Expected a list of rules, not \(entry.value.shown).")
+            let example = "- {name: api, match: {url: /api/**}, freshness: {lifetime: 5 m}}"
+            return report(entry.line, nil, "rules", Self.listMessage(entry, example))
         }
         for value in values { readRule(value, number: rules.count + 1) }
     }
@@ -392,6 +404,9 @@ extension FileReader {
         guard let group = Setting.groups[entry.key], !entry.key.contains(".") else {
             if let advice = Self.routeSettings[entry.key] {
                 return report(entry.line, subject, entry.key, "It is not a setting of rules. \(advice)")
+            }
+            if let message = MisplacedSetting.message(entry.key) {
+                return report(entry.line, subject, nil, message)
             }
             let known = ["name", "match"] + Setting.groups.keys + Setting.all.map(\.name).filter { !$0.contains(".") }
             return report(entry.line, subject, nil, Readers.unknown(entry, of: known.sorted()).message)

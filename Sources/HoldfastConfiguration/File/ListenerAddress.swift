@@ -10,6 +10,9 @@ struct ListenerAddress {
         port = UInt16(text.dropFirst(host.count + 1))
     }
 
+    /// Returns whether two listeners have the same port. Port 0 is a different port every time.
+    func hasPort(of other: ListenerAddress) -> Bool { port == other.port && port.map { $0 > 0 } == true }
+
     /// Returns whether only one of two listeners could be opened. Names are not resolved. Port 0 is
     /// a different port every time.
     func collides(with other: ListenerAddress) -> Bool {

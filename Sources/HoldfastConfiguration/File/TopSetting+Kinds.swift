@@ -13,27 +13,33 @@ extension TopSetting {
             name,
             .size,
             read: { (value, configuration) throws(Refusal) in
-                let size = try Readers.size(value)
-                guard size >= least else {
-                    throw Refusal("\(value.shown) is too small; the minimum is \(Quantity.written(bytes: least)).")
-                }
-                configuration[keyPath: path] = size
+                configuration[keyPath: path] = try sizeRead(value, least: least)
             },
             written: { Quantity.written(bytes: $0[keyPath: path] ?? standard) }
         )
+    }
+
+    /// Reads a size that has a minimum.
+    static func sizeRead(_ value: FileValue, least: Int64) throws(Refusal) -> Int64 {
+        let size = try Readers.size(value)
+        guard size >= least else {
+            throw Refusal("\(value.shown) is too small; the minimum is \(Quantity.written(bytes: least)).")
+        }
+        return size
     }
 
     /// Creates a setting for a size in memory.
     static func count(
         _ name: String,
         _ path: any WritableKeyPath<Configuration, Int?> & Sendable,
-        default standard: Int
+        default standard: Int,
+        least: Int64 = 0
     ) -> TopSetting {
         TopSetting(
             name,
             .size,
             read: { (value, configuration) throws(Refusal) in
-                configuration[keyPath: path] = Int(clamping: try Readers.size(value))
+                configuration[keyPath: path] = Int(clamping: try sizeRead(value, least: least))
             },
             written: { Quantity.written(bytes: Int64($0[keyPath: path] ?? standard)) }
         )
@@ -121,6 +127,12 @@ extension TopSetting {
     /// Reads a host and port.
     static func listen(_ value: FileValue) throws(Refusal) -> String {
         let text = try value.text("a host and a port such as '127.0.0.1:8080'")
+        if let scheme = text.firstRange(of: "://") {
+            let address = text[scheme.upperBound...].prefix { $0 != "/" }
+            throw Refusal(
+                "\(value.shown) is a URL. Write the host and the port without \(shown(text[..<scheme.upperBound])): \(shown(address))."
+            )
+        }
         if let number = text.lastIndex(of: ":").map({ text[$0...].dropFirst() }), !number.isEmpty,
             number.utf8.allSatisfy(\.isDigit), UInt16(number) == nil
         {

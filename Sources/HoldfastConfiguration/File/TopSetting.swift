@@ -148,7 +148,9 @@ struct TopSetting: Sendable {
         },
     ]
 
-    private static let leastResponseMemory = 1 << 20
+    private static let leastResponseMemory: Int64 = 1 << 20
+    /// A smaller head has no room for a URL and the fields that every client sends.
+    private static let leastRequestHead: Int64 = 1 << 10
 
     private static let limits = [
         number("limits.connections", \.limits.connections, 1...1_000_000, default: 10_000),
@@ -191,16 +193,13 @@ struct TopSetting: Sendable {
             written: { "\($0.options.waitingLimit)" }
         ),
         count("limits.keyed-content", \.limits.keyedContent, default: 1 << 20),
-        count("limits.request-head", \.limits.requestHead, default: 64 << 10),
+        count("limits.request-head", \.limits.requestHead, default: 64 << 10, least: leastRequestHead),
         number("limits.tunnels", \.limits.tunnels, 1...1_000_000, default: 1000),
         TopSetting(
             "limits.response-memory",
             .size,
             read: { (value, configuration) throws(Refusal) in
-                let size = Int(clamping: try Readers.size(value))
-                guard size >= leastResponseMemory else {
-                    throw Refusal("\(value.shown) is too small; the minimum is 1 MiB.")
-                }
+                let size = Int(clamping: try sizeRead(value, least: leastResponseMemory))
                 configuration.options.responseMemory = size
                 configuration.limits.responseMemory = size
             },

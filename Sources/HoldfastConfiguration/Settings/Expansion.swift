@@ -51,9 +51,7 @@ struct Expansion {
             case .text(let text): result += text
             case .variable(let name):
                 guard let value = environment[name] else {
-                    throw Refusal(
-                        "The environment has no variable '\(name)'. Set it, or write '$${\(name)}' for the text '${\(name)}'."
-                    )
+                    throw Refusal.unset(variable: name, "Set it, or write '$${\(name)}' for the text '${\(name)}'.")
                 }
                 references.add(variable: name, value)
                 hasVariable = true

@@ -1,6 +1,7 @@
 import CacheRules
 import HTTPCacheSemantics
 import HTTPTypes
+import LocalFiles
 
 extension FileValue {
     /// Whether a scalar of the value has a reference to a variable, or an escaped one.
@@ -45,7 +46,8 @@ extension Shape {
     private static func rejectReference(in value: FileValue) throws(Refusal) {
         switch value {
         case .text(let text, _, let line) where Expansion.isAffected(text):
-            let variable = Expansion.firstVariable(of: text) ?? "NAME"
+            let named = Expansion.firstVariable(of: text) ?? "NAME"
+            let variable = MisplacedSecret.mayBeSecret(named) ? "NAME" : named
             throw Refusal(
                 "A secret must not be expanded into the configuration. Write '{env: \(variable)}', with the whole value in the variable.",
                 line: line

@@ -159,6 +159,8 @@ package struct FileIdentity: Hashable {
 package struct FileSystemStatus {
     /// The number of bytes that this process may still write.
     package var free: Int64
+    /// The size of the whole file system, in bytes.
+    package var size: Int64
     /// Whether the file system is mounted read-only.
     package var isReadOnly: Bool
 
@@ -166,10 +168,12 @@ package struct FileSystemStatus {
     package init?(path: String) {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return nil }
-        let (bytes, isTooMuch) = Int64(clamping: status.f_bavail).multipliedReportingOverflow(
-            by: Int64(clamping: status.f_frsize)
-        )
-        free = isTooMuch ? .max : bytes
+        func bytes(_ blocks: Int64) -> Int64 {
+            let (bytes, isTooMuch) = blocks.multipliedReportingOverflow(by: Int64(clamping: status.f_frsize))
+            return isTooMuch ? .max : bytes
+        }
+        free = bytes(Int64(clamping: status.f_bavail))
+        size = bytes(Int64(clamping: status.f_blocks))
         // `ST_RDONLY`, which not every C library module declares.
         isReadOnly = status.f_flag & 1 != 0
     }

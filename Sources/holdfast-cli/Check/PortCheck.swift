@@ -1,3 +1,4 @@
+import HoldfastConfiguration
 import HoldfastGateway
 import LibC
 import NIOCore
@@ -42,6 +43,26 @@ enum PortCheck: Equatable {
         case EACCES: return .forbidden
         case EADDRNOTAVAIL: return .unknown("this machine has no address '\(host)'")
         case let code: return .unknown(String(cString: strerror(code)))
+        }
+    }
+}
+
+extension Configuration {
+    /// Returns findings for addresses that are one address once their names are resolved, as the
+    /// operating system resolves them when a listener is opened.
+    ///
+    /// - Parameters:
+    ///   - listeners: the gateway's listeners.
+    ///   - areReplaced: whether they are not those of the file.
+    func resolvedCollisions(of listeners: [GatewayListener], areReplaced: Bool) -> [ConfigurationError.Finding] {
+        let addresses = listeners.compactMap { listener -> String? in
+            if case .address(let address, _, _, _) = listener { address.description } else { nil }
+        }
+        return resolvedCollisions(of: addresses, areReplaced: areReplaced) { text in
+            guard let address = try? ListenAddress(text),
+                let place = try? SocketAddress.makeAddressResolvingHost(address.host, port: address.port)
+            else { return nil }
+            return place.ipAddress.map { ListenAddress(host: $0, port: address.port).description }
         }
     }
 }

@@ -53,6 +53,8 @@ struct StartCheck {
                     )
                 )
             }
+            warnings += StoreRoom(of: settings, at: configuration.storeFolder).warnings
+                .map { finding($0.setting, $0.message) }
             guard let folder = configuration.storeFolder else { return }
             try CacheManager.check(at: folder, configuration: settings)
         } catch let error as StoreError where error.code == .invalidConfiguration {
@@ -78,6 +80,12 @@ struct StartCheck {
 
     private mutating func checkLog() {
         guard case .file(let path) = AccessLog.Settings(configuration).destination else { return }
+        var isFolder: ObjCBool = false
+        if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue {
+            let file = URL(fileURLWithPath: path).appendingPathComponent("access.log").path
+            errors.append(finding("log.to", "'\(path)' is a folder. Write the path of a file, such as '\(file)'."))
+            return
+        }
         let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         let (place, rights) = access(path, F_OK) == 0 ? (path, W_OK) : (folder, W_OK | X_OK)
         guard access(place, rights) != 0 else { return }
@@ -123,6 +131,7 @@ struct StartCheck {
     }
 
     private mutating func checkPorts() {
+        errors += configuration.resolvedCollisions(of: gateway.listeners, areReplaced: false)
         let isRunning = isRunning
         for (setting, address) in addresses {
             switch PortCheck(address) {

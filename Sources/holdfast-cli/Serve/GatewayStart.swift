@@ -42,6 +42,12 @@ struct GatewayStart: Sendable {
     private func open() async throws -> CacheManager {
         var storage = settings.storage
         storage.telemetry = StoreTelemetry(factory: metrics)
+        for warning in StoreRoom(of: storage, at: settings.store).warnings {
+            logger.warning(
+                "A limit of the store exceeds what the machine has",
+                metadata: ["store.setting": "\(warning.setting)", "store.reason": "\(warning.message)"]
+            )
+        }
         do {
             let store = try await CacheManager.open(at: settings.store, configuration: storage, logger: logger)
             if settings.isDefaultStore { StandardStream.error.line("holdfast storing in \(settings.store)") }

@@ -58,6 +58,8 @@ struct ServeSettings: Sendable {
             routes: named.origin.map { GatewayRoutes(origin: $0) },
             listeners: named.listen.map { .address($0) }
         )
+        let collisions = file.resolvedCollisions(of: gateway.listeners, areReplaced: !named.listen.isEmpty)
+        guard collisions.isEmpty else { throw ConfigurationError(collisions) }
         let routes = named.origin == nil ? file.routes : []
         self.routeModes = routes.enumerated().compactMap { index, route in
             route.mode.map { RouteMode(route: route.name ?? "\(route.number ?? index + 1)", mode: $0) }

@@ -59,6 +59,9 @@ struct CertificateFolder: Sendable {
         return files(name)
     }
 
+    /// Runs 'openssl' on files of the folder.
+    func convert(_ words: String) throws { try run(words) }
+
     private static func newKey(_ rsa: Bool) -> String {
         "-nodes -newkey " + (rsa ? "rsa:2048" : "ec -pkeyopt ec_paramgen_curve:prime256v1")
     }
