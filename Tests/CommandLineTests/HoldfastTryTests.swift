@@ -32,6 +32,37 @@ struct HoldfastTryTests {
         }
     }
 
+    @Test func contentThatEndsEarlyIsNamed() async throws {
+        try await PurgedGateway.withOrigin { gateway, origin in
+            origin.behaveNormally()
+            origin.force(.truncate(after: 1), times: .max)
+            let outcome = try await gateway.run(["try", "http://a.test/users/tides"])
+            let first = outcome.lines.first ?? ""
+            let form = /Not stored: the response ended after 1 of [0-9]+ bytes\./
+            #expect(outcome.status == 1 && first.wholeMatch(of: form) != nil, "\(outcome)")
+        }
+    }
+
+    @Test func errorOfTheOriginIsNamedFirst() async throws {
+        try await PurgedGateway.withOrigin { gateway, origin in
+            origin.behaveNormally()
+            origin.force(.respond(status: 503, fields: [("Cache-Control", "no-store")], body: "x"), times: .max)
+            let outcome = try await gateway.run(["try", "http://a.test/x"])
+            #expect(outcome.status == 1, "\(outcome)")
+            #expect(outcome.lines.first == "The origin responds 503. Not stored.", "\(outcome)")
+        }
+    }
+
+    /// The host would be this machine's, and the port another program's.
+    @Test func portThatTheGatewayDoesNotHaveIsNamed() async throws {
+        try await PurgedGateway.withOrigin { gateway, _ in
+            let other = try await gateway.run(["try", "http://127.0.0.1:1/x"])
+            #expect(other.lines.contains { $0.hasSuffix(", not to port 1, which the URL names") }, "\(other)")
+            let named = try await gateway.run(["try", "http://a.test:1/x"])
+            #expect(!named.text.contains("not to port"), "\(named)")
+        }
+    }
+
     /// The response's own fields permit storing it, or name another reason than the rule.
     @Test func reasonOfARuleIsNamed() async throws {
         try await PurgedGateway.Folder.with { folder in

@@ -93,12 +93,13 @@ import Testing
     }
 
     /// Such an origin is kept although it has no requests in progress.
-    @Test func reachableOriginStatesWhyItsResponseIsUnusable() {
+    @Test func reachableOriginStatesWhyItsLastRequestFailed() {
         let invalid = FailureCause(reason: "protocol-violation", message: "one")
-        #expect(registry.noteUnusable(invalid, of: origin, at: start))
-        #expect(!registry.noteUnusable(invalid, of: origin, at: start))
+        #expect(registry.noteFailure(invalid, of: origin, at: start))
+        #expect(!registry.noteFailure(invalid, of: origin, at: start))
         var expected = OriginCondition(origin: "https://a.example")
         expected.cause = invalid
+        expected.lastFailure = OriginCondition.Failure(cause: invalid, at: start)
         #expect(registry.conditions == [expected] && verdict() == .reachable)
         _ = registry.enterIfFree(origin, .none)
         expected.inFlight = 1
@@ -106,12 +107,13 @@ import Testing
         fail()
         #expect(registry.noteCause(FailureCause(reason: "refused", message: "two"), of: origin, at: start))
         #expect(registry.conditions.first?.cause?.reason == "refused")
-        _ = registry.noteUnusable(invalid, of: origin, at: start)
+        _ = registry.noteFailure(invalid, of: origin, at: start)
         #expect(registry.conditions.first?.cause == invalid && registry.isOpen(origin))
         #expect(answer() && registry.conditions.allSatisfy { $0.cause == nil })
-        _ = registry.noteUnusable(invalid, of: origin, at: start)
+        #expect(registry.conditions.first?.lastFailure?.cause == invalid, "a success hides no failure")
+        _ = registry.noteFailure(invalid, of: origin, at: start)
         registry.forget(origin, at: start)
-        #expect(registry.conditions.allSatisfy { $0.cause == nil })
+        #expect(registry.conditions.allSatisfy { $0.cause == nil && $0.lastFailure == nil })
     }
 
     // MARK: Verdicts

@@ -54,9 +54,10 @@ extension CacheEngine {
     func note(_ error: any Error, of origin: Origin, for prepared: PreparedRequest, isProbed: Bool) {
         guard prepared.usesBreaker, let error = error as? TransportError, !error.leavesServersUnasked else { return }
         let now = clock.now()
+        let cause = FailureCause(error)
         guard let failure = Breaker.Failure(error.code) else {
-            if error.code == .protocolViolation { noteUnusable(FailureCause(error), of: origin, at: now) }
-            return
+            guard error.code == .protocolViolation, origins.noteFailure(cause, of: origin, at: now) else { return }
+            return logger.notice("Origin's response is not valid HTTP", metadata: Self.metadata(origin, cause))
         }
         let isOpening = origins.failed(
             origin,
@@ -68,18 +69,16 @@ extension CacheEngine {
         ) {
             Task { [weak self] in await Self.probe(origin) { self } }
         }
-        let cause = FailureCause(error)
         let hasChanged = origins.noteCause(cause, of: origin, at: now)
+        let isNews = origins.noteFailure(cause, of: origin, at: now)
         if isOpening {
             becameUnreachable(origin)
         } else if hasChanged {
             logger.notice("Origin unreachable for another reason", metadata: Self.metadata(origin, cause))
+        } else if isNews, !origins.isOpen(origin) {
+            // One target may be at fault, so this is no outage.
+            logger.notice("Request to an origin failed", metadata: Self.metadata(origin, cause))
         }
-    }
-
-    private func noteUnusable(_ cause: FailureCause, of origin: Origin, at now: Timestamp) {
-        guard origins.noteUnusable(cause, of: origin, at: now) else { return }
-        logger.notice("Origin's response is not valid HTTP", metadata: Self.metadata(origin, cause))
     }
 
     private func becameUnreachable(_ origin: Origin) {

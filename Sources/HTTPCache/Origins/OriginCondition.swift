@@ -14,6 +14,17 @@ package struct OriginCondition: Sendable, Hashable {
         case unreachable
     }
 
+    /// A failed request.
+    package struct Failure: Sendable, Hashable {
+        /// Why the request failed.
+        package var cause: FailureCause
+        /// When it failed.
+        package var at: Timestamp
+
+        /// Creates a failure.
+        package init(cause: FailureCause, at: Timestamp) { (self.cause, self.at) = (cause, at) }
+    }
+
     /// A server of an origin.
     package struct Server: Sendable, Hashable {
         /// The server's address or URL, as configured.
@@ -53,9 +64,11 @@ package struct OriginCondition: Sendable, Hashable {
     package var reachability: Reachability
     /// When the origin became unreachable.
     package var since: Timestamp?
-    /// Why the last request to the origin failed; `nil` if it succeeded. A reachable origin has a
-    /// cause if its last response was not valid HTTP.
+    /// Why the last request to the origin failed; `nil` if it succeeded. A reachable origin may
+    /// have a cause, because the request's target may be at fault.
     package var cause: FailureCause?
+    /// The last failure of a request, even if later requests succeeded; `nil` if none is known.
+    package var lastFailure: Failure?
     /// The approximate time of the next probe; `nil` unless the origin is unreachable.
     package var nextProbe: Timestamp?
     /// The number of failed probes since the origin became unreachable.

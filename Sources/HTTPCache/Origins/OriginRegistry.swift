@@ -30,7 +30,7 @@ package final class OriginRegistry: Sendable {
     fileprivate struct State {
         var options: EngineOptions
         var records: [Origin: Record] = [:]
-        var unusable = UnusableResponses()
+        var failures = OriginFailures()
         var nextWaiter: UInt64 = 0
         var isClosed = false
         /// The milliseconds that origins were unreachable, by label, including the counted part of
@@ -84,14 +84,15 @@ package final class OriginRegistry: Sendable {
     package var endedOutages: [OriginOutage] { state.withLock { $0.ended } }
 
     private static func conditions(_ state: State) -> [OriginCondition] {
-        var causes = state.unusable.causes
+        let causes = state.failures.causes
+        var failures = state.failures.last
         let known: [OriginCondition] = state.records.map { origin, record in
-            let cause = causes.removeValue(forKey: origin)
             var condition = OriginCondition(origin: "\(origin)")
             condition.since = record.breaker.openSince
             condition.reachability =
                 record.breaker.isOpen ? .unreachable : record.breaker.isProbed ? .confirming : .reachable
-            condition.cause = record.breaker.isProbed ? record.notes.last : cause
+            condition.cause = record.breaker.isProbed ? record.notes.last : causes[origin]
+            condition.lastFailure = failures.removeValue(forKey: origin)
             condition.nextProbe = record.breaker.isOpen ? record.nextProbe : nil
             condition.failedProbes = record.breaker.probeCount
             condition.inFlight = record.permits.count
@@ -99,9 +100,10 @@ package final class OriginRegistry: Sendable {
             return condition
         }
         return known
-            + causes.map { origin, cause in
+            + failures.map { origin, failure in
                 var condition = OriginCondition(origin: "\(origin)")
-                condition.cause = cause
+                condition.cause = causes[origin]
+                condition.lastFailure = failure
                 return condition
             }
     }
@@ -178,7 +180,7 @@ package final class OriginRegistry: Sendable {
         _ change: (inout Breaker) -> Bool?
     ) -> Bool {
         let (wasOpen, probing) = state.withLock { state -> (Bool, Task<Void, Never>?) in
-            state.unusable.succeed(origin)
+            state.failures.succeed(origin)
             guard let record = state.records[origin] else { return (false, nil) }
             let since = record.breaker.openSince
             guard let wasOpen = change(&record.breaker) else { return (false, nil) }
@@ -247,14 +249,13 @@ package final class OriginRegistry: Sendable {
         }
     }
 
-    /// Records a response that cannot be used, which is not evidence that the origin is
-    /// unreachable.
+    /// Records why a request failed, whether or not this is evidence that the origin is unreachable.
     ///
-    /// - Returns: whether the log should say so.
-    func noteUnusable(_ cause: FailureCause, of origin: Origin, at now: Timestamp) -> Bool {
+    /// - Returns: whether the log should say so, unless the origin is treated as unreachable.
+    func noteFailure(_ cause: FailureCause, of origin: Origin, at now: Timestamp) -> Bool {
         state.withLock { state in
             if let record = state.records[origin], record.breaker.isProbed { _ = record.notes.note(cause, at: now) }
-            return state.unusable.note(cause, of: origin, at: now)
+            return state.failures.note(cause, of: origin, at: now)
         }
     }
 
@@ -299,7 +300,7 @@ package final class OriginRegistry: Sendable {
     /// - Returns: whether the origin was treated as unreachable.
     @discardableResult
     func forget(_ origin: Origin, at now: Timestamp) -> Bool {
-        defer { state.withLock { $0.unusable.forget(origin) } }
+        defer { state.withLock { $0.failures.forget(origin) } }
         return endProbing(origin, at: { now }) { breaker in
             defer { breaker = Breaker() }
             return breaker.isOpen

@@ -11,10 +11,12 @@ package struct OriginsReport: Sendable, Hashable, Codable {
         /// The time since which the origin has been unreachable.
         package var since: String?
         /// Why the last request failed, such as `unknown-authority`; `nil` if it succeeded. A
-        /// `reachable` origin has a reason if its last response was not valid HTTP.
+        /// `reachable` origin may have a reason, because one target may be at fault.
         package var reason: String?
         /// The failure and the next step.
         package var message: String?
+        /// The last failure, even if later requests succeeded; `nil` if none is known.
+        package var lastFailure: Failure?
         /// The approximate time of the next probe. Probes are sent only in `automatic` mode.
         package var nextProbe: String?
         /// The number of failed probes since the origin became unreachable.
@@ -26,6 +28,22 @@ package struct OriginsReport: Sendable, Hashable, Codable {
         /// The origin's servers, in the order in which they are tried; `nil` if the configuration
         /// contains only the origin's URL.
         package var servers: [Server]?
+    }
+
+    /// A failed request to an origin.
+    package struct Failure: Sendable, Hashable, Codable {
+        /// Why the request failed, such as `reset`.
+        package var reason: String
+        /// The failure and the next step.
+        package var message: String
+        /// When the request failed.
+        package var at: String
+
+        init(_ failure: OriginCondition.Failure) {
+            reason = failure.cause.reason
+            message = failure.cause.message
+            at = EndTime.text(failure.at)
+        }
     }
 
     /// A server with an origin's content: one of the origin's addresses, or a mirror.
@@ -65,6 +83,7 @@ package struct OriginsReport: Sendable, Hashable, Codable {
                 since: condition.since.map(EndTime.text),
                 reason: condition.cause?.reason,
                 message: condition.cause?.message,
+                lastFailure: condition.lastFailure.map(Failure.init),
                 nextProbe: mode == .automatic ? condition.nextProbe.map(EndTime.text) : nil,
                 failedProbes: condition.failedProbes,
                 inFlight: condition.inFlight,

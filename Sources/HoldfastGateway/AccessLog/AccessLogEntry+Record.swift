@@ -44,7 +44,9 @@ extension AccessLogEntry {
         isAborted = record.abort != nil
         if let span = record.span { (traceID, spanID) = (span.traceText, span.spanText) }
         guard let facts = record.facts else { return }
-        let outcome = facts.outcome
+        var outcome = facts.outcome
+        // Content that was cut short is not stored. The head was sent before that was known.
+        if record.abort == .content { outcome.isStored = false }
         result = AccessLogResult(facts)
         cacheStatus = outcome.cacheStatus()
         age = facts.age.map { $0 / 1000 }

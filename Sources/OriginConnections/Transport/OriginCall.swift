@@ -64,10 +64,10 @@ final class OriginCall: TransportCall {
 
     private func connect(on eventLoop: any EventLoop) {
         guard !isCancelled else { return fail(CancellationError()) }
-        if let end = message.connectEnd, end <= .now() {
+        if let end = message.connectEnd, let limit = message.headLimit, end <= .now() {
             // The time was up before a connection was tried. That does not show whether the origin
             // accepts connections.
-            return fail(TransportError(waitingFor: .head, message.endpoint))
+            return fail(TransportError(waitingFor: .head, limit, message.endpoint))
         }
         transport.connect(to: message, on: eventLoop).whenComplete { result in
             switch result {

@@ -493,7 +493,7 @@ final class OriginConnectionHandler: ChannelInboundHandler, RemovableChannelHand
     }
 
     private func handleTimeout() {
-        switch exchange?.reception.passLimit(untaken: peek.untakenCount()) {
+        switch exchange?.reception.passLimit(timeLimits.last, untaken: peek.untakenCount()) {
         case .extend(let running): apply(.begin(running))
         case .fail(let failure):
             fail(failure)

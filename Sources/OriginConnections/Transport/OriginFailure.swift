@@ -47,15 +47,16 @@ extension TransportError {
     }
 
     /// The error for a time limit that was exceeded.
-    init(waitingFor running: OriginWait.Running, _ endpoint: OriginEndpoint) {
-        let (fault, setting) =
+    ///
+    /// - Parameter limit: the limit that was exceeded.
+    init(waitingFor running: OriginWait.Running, _ limit: OriginTimeLimit, _ endpoint: OriginEndpoint) {
+        let fault =
             switch running {
-            case .taking: ("stopped reading the request's content", "send")
-            case .head: ("sent no response in time", "first-byte")
-            case .content: ("stopped sending its response", "receive")
+            case .taking: "read no more of the request's content"
+            case .head: "sent no response"
+            case .content: "sent no more of its response"
             }
-        let step = "Check the origin, or raise 'timeouts.\(setting)', or the 'timeouts.hard' of a rule."
-        self.init(code: .timeout, message: "'\(endpoint)' \(fault). \(step)")
+        self.init(code: .timeout, message: "'\(endpoint)' \(fault) within \(limit.words). \(limit.advice)")
     }
 
     /// The error for a connection that could not be opened.

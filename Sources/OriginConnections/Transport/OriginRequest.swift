@@ -164,6 +164,14 @@ struct OriginRequest: Sendable {
         report.note(OriginReport.Facts(status: status, duration: duration, isReused: isReused, server: server?.name))
     }
 
+    /// The limit of ``headTime``; `nil` if there is none.
+    var headLimit: OriginTimeLimit? {
+        guard let headTime else { return nil }
+        // Several servers share the time.
+        let setting = since == nil ? OriginTimeLimit.Source.setting : OriginTimeLimit.Source.share
+        return OriginTimeLimit(time: headTime, source: isCheck ? .gateway : setting("timeouts.hard"))
+    }
+
     /// The time by which the connection must be open.
     var connectEnd: NIODeadline? { headTime.map { start + $0 } }
 }

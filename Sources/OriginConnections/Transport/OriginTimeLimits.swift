@@ -11,8 +11,10 @@ struct OriginTimeLimits {
     private var times: OriginTimes
     /// The time that an origin gets to close a connection after announcing the close.
     private let closing: TimeAmount
-    /// See ``OriginRequest/headTime``.
-    private var headTime: TimeAmount?
+    /// The limit that was set last.
+    private(set) var last: OriginTimeLimit
+    /// See ``OriginRequest/headLimit``.
+    private var headLimit: OriginTimeLimit?
     /// The time by which the head of a request without content must arrive. It counts from the
     /// start of the call.
     private var earlyHeadEnd: NIODeadline?
@@ -22,6 +24,7 @@ struct OriginTimeLimits {
     init(_ configuration: OriginTransport.Configuration, on eventLoop: any EventLoop) {
         self.eventLoop = eventLoop
         times = OriginTimes(configuration)
+        last = OriginTimeLimit(time: times.idle, source: .setting("timeouts.idle"))
         closing = configuration.closingTimeout.timeAmount
     }
 
@@ -31,35 +34,45 @@ struct OriginTimeLimits {
     mutating func prepare(for request: OriginRequest) {
         // The limits may have changed since the connection was opened.
         if let times = request.times { self.times = times }
-        headTime = request.headTime
+        headLimit = request.headLimit
         earlyHeadEnd = request.body == nil ? request.connectEnd : nil
         headEnd = nil
     }
 
     mutating func begin(_ running: OriginWait.Running) {
         switch running {
-        case .taking: set(times.send)
+        case .taking: set(times.send, "timeouts.send")
         case .head:
-            headEnd = earlyHeadEnd ?? headTime.map { .now() + $0 }
+            headEnd = earlyHeadEnd ?? headLimit.map { .now() + $0.time }
             repeatHeadLimit()
-        case .content: set(times.read)
+        case .content: set(times.read, "timeouts.receive")
         }
     }
 
     /// Restarts the time to the first byte, within the time for the head.
-    func repeatHeadLimit() {
-        deadline.set(min(.now() + times.firstByte, headEnd ?? .distantFuture), on: eventLoop)
+    mutating func repeatHeadLimit() {
+        let firstByteEnd = NIODeadline.now() + times.firstByte
+        if let headEnd, let headLimit, headEnd < firstByteEnd {
+            last = headLimit
+            deadline.set(headEnd, on: eventLoop)
+        } else {
+            last = OriginTimeLimit(time: times.firstByte, source: .setting("timeouts.first-byte"))
+            deadline.set(firstByteEnd, on: eventLoop)
+        }
     }
 
     /// Starts the time in which an idle connection must get its next request.
-    func beginIdle() { set(times.idle) }
+    mutating func beginIdle() { set(times.idle, "timeouts.idle") }
 
     /// Starts the time in which the origin must close the connection.
-    func beginClosing() { set(min(times.idle, closing)) }
+    mutating func beginClosing() { set(min(times.idle, closing), "timeouts.idle") }
 
     func stop() { deadline.stop() }
 
     func release() { deadline.release() }
 
-    private func set(_ time: TimeAmount) { deadline.set(.now() + time, on: eventLoop) }
+    private mutating func set(_ time: TimeAmount, _ setting: String) {
+        last = OriginTimeLimit(time: time, source: .setting(setting))
+        deadline.set(.now() + time, on: eventLoop)
+    }
 }

@@ -181,13 +181,15 @@ struct ResponseReception {
 
     /// Handles an expired time limit.
     ///
-    /// - Parameter untaken: the number of bytes that the origin's kernel has not acknowledged.
-    mutating func passLimit(untaken: Int) -> Lateness {
+    /// - Parameters:
+    ///   - limit: the limit that expired.
+    ///   - untaken: the number of bytes that the origin's kernel has not acknowledged.
+    mutating func passLimit(_ limit: OriginTimeLimit, untaken: Int) -> Lateness {
         guard let running = wait.running else { return .close }
         // The origin may still be reading, because it reads a large piece in many small parts. The
         // end of the content may still be on its way when the limit for the head expires.
         if untaken < self.untaken, running == .taking || running == .head && !hasBegun { return .extend(running) }
-        guard let failure = fail(TransportError(waitingFor: running, endpoint)) else { return .close }
+        guard let failure = fail(TransportError(waitingFor: running, limit, endpoint)) else { return .close }
         return .fail(failure)
     }
 

@@ -7,13 +7,13 @@ struct Origins: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows the origins of a running gateway.",
         discussion: """
-            Prints a line for each origin: its state ('drained' if all of its servers are), and its requests in flight and waiting; for an unreachable origin also since when, when the next probe is sent, and why. A reachable origin whose last response was not valid HTTP has the reason too. \
+            Prints a line for each origin: its state ('drained' if all of its servers are), and its requests in flight and waiting; for an unreachable origin also since when, when the next probe is sent, and why. The last failure of a reachable origin follows with its time, because one URL may be the cause. \
             Unreachable origins come first. If an origin has settings of its own ('origins' in the configuration), its servers follow in the order in which they are tried, one per \
             line: address or URL, responses, failures, and whether the server is set aside after failures, or drained until a given time ('holdfast drain'). A line with the reason and the next step follows a server that fails.
 
             \(GatewayLocation.help)
 
-            JSON: one object with the key origins, a list of objects with the keys origin, state, since, reason, message, nextProbe, failedProbes, inFlight and waiting, \
+            JSON: one object with the key origins, a list of objects with the keys origin, state, since, reason, message, lastFailure (reason, message, at), nextProbe, failedProbes, inFlight and waiting, \
             and servers (server, aside, responses, failures, reason, message, drained) if the origin has settings of its own; and the key more, true if there are more than 1,000.
 
             The exit status is 0 if the gateway responds, 1 if no gateway can be reached, 64 if the command line is invalid.
@@ -47,7 +47,7 @@ struct Origins: AsyncParsableCommand {
                         + "  responses: \(server.responses), failures: \(server.failures)\(end(of: server.drained))"
                 ] + cause(server.reason, server.message)
             }
-            return [line] + cause(origin.reason, origin.message) + servers
+            return [line] + cause(of: origin) + servers
         }
         if report.more { lines.append("More origins are not shown.") }
         return lines.joined(separator: "\n")
@@ -66,6 +66,13 @@ struct Origins: AsyncParsableCommand {
     private static func end(of drain: SwitchReport?) -> String {
         guard let drain else { return "" }
         return "; until \(TemporaryOptions.shown(drain.until))" + (drain.reason.map { ". Reason: \($0)." } ?? "")
+    }
+
+    private static func cause(of origin: OriginsReport.Origin) -> [String] {
+        guard origin.state == .reachable, let last = origin.lastFailure else {
+            return cause(origin.reason, origin.message)
+        }
+        return ["        last failure at \(last.at): \(last.reason): \(last.message)"]
     }
 
     private static func cause(_ reason: String?, _ message: String?) -> [String] {

@@ -12,6 +12,8 @@ struct TriedRequest: Encodable, Sendable {
     var status: Int
     var bytes: Int
     var milliseconds: Int64
+    /// How the content ended, if it was cut short: `ended after 3 of 1000 bytes`.
+    var ending: String?
     /// The `Cache-Status` field.
     var cacheStatus: String?
     /// The gateway's own error; `nil` for a response of the origin or the store.
@@ -34,7 +36,7 @@ struct TriedRequest: Encodable, Sendable {
     /// Whether a route with 'respond' made the response.
     var isFixed: Bool
 
-    private enum CodingKeys: String, CodingKey { case status, bytes, milliseconds, cacheStatus, problem }
+    private enum CodingKeys: String, CodingKey { case status, bytes, milliseconds, ending, cacheStatus, problem }
 
     private static let timeLimit = TimeAmount.seconds(60)
     private static let problemLimit = 64 << 10
@@ -79,13 +81,24 @@ struct TriedRequest: Encodable, Sendable {
         for field in fields { request.headers.add(name: field.name.rawName, value: field.value) }
         let response = try await client.execute(request, timeout: timeLimit)
         let isProblem = response.headers.first(name: "Content-Type") == "application/problem+json"
-        var (bytes, json) = (0, ByteBuffer())
-        for try await chunk in response.body {
-            bytes += chunk.readableBytes
-            if isProblem, bytes <= problemLimit { json.writeImmutableBuffer(chunk) }
+        var (bytes, json, isComplete) = (0, ByteBuffer(), true)
+        do {
+            for try await chunk in response.body {
+                bytes += chunk.readableBytes
+                if isProblem, bytes <= problemLimit { json.writeImmutableBuffer(chunk) }
+            }
+        } catch {
+            if error as? HTTPClientError == .deadlineExceeded { throw error }
+            // The gateway passes on that the origin ended its response early.
+            isComplete = false
         }
         let length = ContinuousClock.now - start
         var tried = TriedRequest(response, bytes: bytes, milliseconds: Int64(length / .milliseconds(1)))
+        if !isComplete {
+            let length = response.headers.first(name: "Content-Length").map { " of \($0)" } ?? ""
+            tried.ending = "ended after \(bytes)\(length) bytes"
+            tried.isStored = false
+        }
         let problem = isProblem ? try? JSONDecoder().decode(Problem.self, from: Data(json.readableBytesView)) : nil
         // An origin may send problems too.
         if let problem, problem.type.hasPrefix(Problem.prefix) { tried.problem = problem }

@@ -14,12 +14,12 @@ struct Try: AsyncParsableCommand {
         discussion: """
             Use a URL that clients request: its host and path select the route. The requests go to the address on which the gateway listens, whatever the URL's host \
             resolves to; the gateway treats them like any client's. With an https URL, they go to a listener with TLS if there is one; its certificate is not verified. With '--header', they carry fields, such as the cookies of a user. The first line says whether the second request was served from the store, or why the gateway rejected the \
-            request: no route, for example. 'why' gives the gateway's reason not to store the response (as 'cache.not_stored' in its log), 'origin' says why an origin is unreachable, \
+            request: no route, for example. 'why' gives the gateway's reason not to store the response (as 'cache.not_stored' in its log), 'origin' says why requests to an origin fail, \
             and 'next' says how another request would be served, and by which setting the gateway itself would answer it.
 
             \(GatewayLocation.help)
 
-            JSON: one object, with the keys verdict, isServedFromStore, requests (status, bytes, milliseconds, cacheStatus, problem), why, origins, routes, next, setting and notes.
+            JSON: one object, with the keys verdict, isServedFromStore, requests (status, bytes, milliseconds, ending, cacheStatus, problem), why, origins, routes, next, setting and notes.
 
             The exit status is 0 if the second request was served from the store; 1 if not, or if no gateway can be reached; 64 if the command line is invalid.
 
@@ -74,6 +74,9 @@ struct Try: AsyncParsableCommand {
             report.notes.append("sent with TLS, to '\(address)', because no listener is without TLS")
         default: break
         }
+        if Self.isLoopback(target), !address.description.hasSuffix(":\(target.port)") {
+            report.notes.append("sent to '\(address)', not to port \(target.port), which the URL names")
+        }
         try location.write(report, \.text)
         if !report.isServedFromStore { throw ExitCode.failure }
     }
@@ -100,6 +103,11 @@ struct Try: AsyncParsableCommand {
             // The listener may want a client certificate, for example.
             return Tried(failure: "\(error)")
         }
+    }
+
+    /// Whether the URL's host is this machine, so that its port should be one of the gateway's.
+    private static func isLoopback(_ target: TargetURI) -> Bool {
+        target.host == "localhost" || target.host.hasPrefix("127.") || target.host == "[::1]"
     }
 
     private func target() throws -> TargetURI {
@@ -248,8 +256,10 @@ struct TryReport: Encodable {
             if explained.answer != nil { return }
             let target = explained.explanation.request.target
             let own = origins.origins.filter { target == $0.origin || target.hasPrefix($0.origin + "/") }
-            let causes = (own.isEmpty ? origins.origins : own).compactMap { origin in
-                origin.message.map { "\(origin.origin): \(origin.reason ?? ""): \($0)" }
+            let causes = (own.isEmpty ? origins.origins : own).compactMap { origin -> String? in
+                if let message = origin.message { return "\(origin.origin): \(origin.reason ?? ""): \(message)" }
+                guard !own.isEmpty, let last = origin.lastFailure else { return nil }
+                return "\(origin.origin): last failure at \(last.at): \(last.reason): \(last.message)"
             }
             self.origins = causes.isEmpty ? nil : causes
             return
@@ -268,6 +278,12 @@ struct TryReport: Encodable {
             let isStored = requests.last?.isStored == true
             verdict = isStored ? "Stored, but not served from the store." : "Not stored."
             why = isStored ? nil : reason
+            if let request = requests.last, let ending = request.ending {
+                verdict = "Not stored: the response \(ending)."
+                why = nil
+            } else if let request = requests.last, request.status >= 500 {
+                verdict = "The origin responds \(request.status). \(verdict)"
+            }
         }
     }
 

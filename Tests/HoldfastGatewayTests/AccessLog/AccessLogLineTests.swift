@@ -93,6 +93,24 @@ struct AccessLogLineTests {
         }
     }
 
+    /// The head was sent before. Mutant: content that was cut short is logged as stored.
+    @Test func contentThatIsCutShortIsNotLoggedAsStored() async throws {
+        let cut = "HTTP/1.1 200 OK\r\n\(Self.fresh)Content-Length: 1000\r\n\r\nabc"
+        try await RawOrigin.with([.respondAndClose(cut), .ok("whole", fields: Self.fresh)]) { origin in
+            let lines = try await lines(of: origin) { gateway in
+                try await RawClient.with(port: gateway.port) { client in
+                    try await client.send("GET /a HTTP/1.1\r\nHost: g\r\n\r\n")
+                    let bytes = await client.readToEnd()
+                    #expect(String(decoding: bytes, as: UTF8.self).hasSuffix("abc"))
+                }
+                let whole = try await gateway.get("/a")
+                #expect(whole.status == 200)
+            }
+            #expect(lines.map { $0.flag("cache.stored") } == [false, true])
+            #expect(lines.map { $0["cache.status"] } == ["holdfast; fwd=uri-miss", "holdfast; fwd=uri-miss; stored"])
+        }
+    }
+
     @Test("Each line has its connection and its number on it", arguments: RawClient.counts)
     func connections(clients: Int) async throws {
         try await RawOrigin.with(respond: { _ in .ok("s", fields: Self.fresh) }) { origin in

@@ -212,11 +212,57 @@ import Testing
         }
     }
 
+    /// Mutant: only failures of an unreachable origin leave a trace.
+    @Test func oneResetIsShownAlthoughItIsNoOutage() async throws {
+        try await withServer({ $0.reset() }) { port in
+            try await RunningGateway.with(origin: "http://127.0.0.1:\(port)") { gateway in
+                let status = try await gateway.get("/a").status
+                #expect(status == 502)
+                let condition = try #require(gateway.engine.origins.conditions.first)
+                #expect(condition.reachability == .reachable && condition.cause?.reason == "reset")
+                #expect(condition.lastFailure?.cause == condition.cause)
+            }
+        }
+    }
+
     /// Mutant: a time limit's message has no next step.
     @Test(arguments: [OriginWait.Running.taking, .head, .content])
     func timeoutsStateTheirSetting(_ running: OriginWait.Running) throws {
-        let error = TransportError(waitingFor: running, try GatewayOrigin("http://origin.example").endpoint)
-        #expect(error.code == .timeout && error.message.contains("raise 'timeouts."), "\(error)")
+        let limit = OriginTimeLimit(time: .milliseconds(1500), source: .setting("timeouts.send"))
+        let error = TransportError(waitingFor: running, limit, try GatewayOrigin("http://origin.example").endpoint)
+        #expect(error.code == .timeout && error.message.contains(" within 1500 ms ('timeouts.send')."), "\(error)")
+        #expect(error.message.contains("raise 'timeouts.send'."), "\(error)")
+    }
+
+    /// Only the limit that passed is named. Mutant: the shorter limit is not.
+    @Test(arguments: [false, true]) func slowOriginStatesTheLimitThatPassed(isHard: Bool) async throws {
+        var options = EngineOptions.patient
+        if isHard { options.hardTimeout = .passing(50) }
+        let setting = isHard ? "timeouts.hard" : "timeouts.first-byte"
+        try await withServer({ _ in }) { port in
+            try await RunningGateway.with(
+                origin: "http://127.0.0.1:\(port)",
+                options: options,
+                configureTransport: { transport in
+                    guard !isHard else { return }
+                    transport.firstByteTimeout = .passing(50)
+                }
+            ) { gateway in
+                let status = try await gateway.get("/slow").status
+                #expect(status == 504)
+                let cause = try #require(gateway.engine.origins.conditions.first?.lastFailure?.cause)
+                #expect(cause.reason == "timeout" && cause.message.contains(" sent no response within "), "\(cause)")
+                #expect(cause.message.hasSuffix("('\(setting)'). Check the origin, or raise '\(setting)'."), "\(cause)")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (OriginTimeLimit.Source.setting("a"), 3000, "3 s ('a')"),
+        (.share(of: "a"), 250, "250 ms (this server's share of 'a')"), (.gateway, 10_000, "10 s"),
+    ])
+    func timeLimitsAreNamed(_ source: OriginTimeLimit.Source, _ milliseconds: Int64, _ words: String) {
+        #expect(OriginTimeLimit(time: .milliseconds(milliseconds), source: source).words == words)
     }
 
     @Test func serversThatTakeTooLong() async throws {

@@ -235,16 +235,17 @@ struct ResponseReceptionTests {
             }
         }
         #expect(reception.running == running)
+        let limit = OriginTimeLimit(time: .seconds(3), source: .setting("timeouts.hard"))
         reception.untaken = 5
         if running != .content {
-            guard case .extend(running) = reception.passLimit(untaken: 4) else {
+            guard case .extend(running) = reception.passLimit(limit, untaken: 4) else {
                 throw Unexpected("The origin's progress does not count.")
             }
         }
-        guard case .fail(let failure) = reception.passLimit(untaken: 5) else { throw Unexpected("It does not fail.") }
+        guard case .fail(let failure) = reception.passLimit(limit, untaken: 5) else { throw Unexpected("It does not fail.") }
         #expect(failure.error.code == .timeout)
         #expect(failure.isBeforeResponse == (running != .content))
         #expect(reception.hasFailed)
-        guard case .close = reception.passLimit(untaken: 5) else { throw Unexpected("It fails twice.") }
+        guard case .close = reception.passLimit(limit, untaken: 5) else { throw Unexpected("It fails twice.") }
     }
 }
