@@ -60,7 +60,8 @@ public final class GatewayServer: Service {
     ///   - group: the event loops that serve clients.
     ///   - instance: a number that differs between gateways with the same pseudonym. It is part of
     ///     requests' `Via`, so that a request that loops back to this gateway is rejected.
-    ///   - clock: the clock for the `Date` of responses without one.
+    ///   - clock: the clock for the `Date` of responses without one, and for the dates of reloaded
+    ///     certificates.
     ///   - purging: performs purges by clients in ``GatewayConfiguration/purgers``; `nil` rejects
     ///     every PURGE.
     ///   - health: performs a health check, for ``GatewayConfiguration/healthPath``,
@@ -84,7 +85,7 @@ public final class GatewayServer: Service {
         tracer: RequestTracer? = nil
     ) {
         let labels = RouteLabels()
-        certificates = CertificateRegistry(logger: logger)
+        certificates = CertificateRegistry(clock: clock, logger: logger)
         proxyLog = ProxyRefusalLog(logger)
         let admission = Admission(purging: purging)
         counted = GatewayMetrics(labels, engine, certificates, admission)

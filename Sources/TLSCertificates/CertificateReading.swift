@@ -9,6 +9,8 @@ package struct CertificateReading: Sendable {
     package var expiry: Int64?
     /// `nil` if the new files are in use.
     package var refusal: CertificateRefusal?
+    /// Why clients reject the new files, although they are in use; `nil` if clients accept them.
+    package var warning: CertificateRefusal?
 
     package init(certificate: String? = nil, file: String) {
         self.certificate = certificate
@@ -21,6 +23,9 @@ package struct CertificateReading: Sendable {
         if let refusal = refusal {
             metadata["tls.reason"] = "\(refusal.reason)"
             logger.error("Certificate rejected; the previous one stays in use", metadata: metadata)
+        } else if let warning {
+            metadata["tls.reason"] = "\(warning.reason)"
+            logger.warning("Certificate read, but clients reject it, as they did the previous one", metadata: metadata)
         } else {
             logger.info("Certificate read", metadata: metadata)
         }

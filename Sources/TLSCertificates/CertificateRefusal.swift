@@ -4,10 +4,13 @@ package struct CertificateRefusal: Error, Sendable, Hashable, CustomStringConver
     package let file: String
     /// The fault, and the next step.
     let reason: String
+    /// Whether the fault is only that the certificate is not valid at this time.
+    package let isOfDates: Bool
 
-    package init(_ file: String, _ reason: String) {
+    package init(_ file: String, _ reason: String, isOfDates: Bool = false) {
         self.file = file
         self.reason = reason
+        self.isOfDates = isOfDates
     }
 
     /// A sentence that begins with the file's path.

@@ -1,11 +1,14 @@
 import Foundation
+import HTTPCache
 import HTTPCacheSemantics
 import HoldfastConfiguration
 import HoldfastMetrics
+import HoldfastTesting
 import Logging
 import NIOCore
 import NIOSSL
 import Synchronization
+import TLSCertificates
 import Testing
 
 @testable import HoldfastGateway
@@ -96,7 +99,7 @@ import Testing
     {
         try await CertificateFolder.with { folder in
             let log = RecordedLog()
-            let desk = CertificateRegistry(logger: log.logger)
+            let desk = CertificateRegistry(clock: SystemWallClock(), logger: log.logger)
             let files = try folder.make("a", "DNS:a.example")
             try folder.make("other", "DNS:other.example")
             let listener = try desk.open(Configuration.TLS(certificates: [files]))
@@ -138,6 +141,76 @@ import Testing
                 desk.families().first { $0.description.name == "holdfast_tls_certificate_last_reload_successful" }
             )
             #expect(family.series.count == 1)
+        }
+    }
+
+    /// As 'holdfast check' does. Mutant: dates are not looked at.
+    @Test func expiredCertificateIsRejectedUntilItIsValid() async throws {
+        try await withExpired { registry, listener, files, clock, log in
+            let (expiry, start) = (listener.state[0].expiry, clock.now())
+            clock.advance(by: .seconds(2 * 86_400 + 3600))
+            registry.reload(.changed)
+            let line = try #require(log.take().last)
+            #expect(line.hasPrefix("error Certificate rejected") && line.contains("expired 1 day ago"), "\(line)")
+            #expect(!listener.state[0].isCurrent && listener.state[0].expiry == expiry)
+            #expect(registry.rejectedFiles == ["'\(files.chain)' expired 1 day ago. Renew it."])
+            registry.reload(.changed)
+            #expect(log.take().isEmpty, "it is said once")
+            // The clock was wrong.
+            clock.set(to: start)
+            registry.reload(.changed)
+            #expect(listener.state[0].isCurrent && listener.state[0].expiry != expiry)
+            #expect(registry.rejectedFiles.isEmpty)
+        }
+    }
+
+    /// Clients reject both, so nothing is lost. Mutant: a certificate is never replaced by an expired one.
+    @Test func expiredCertificateReplacesAnExpiredOne() async throws {
+        try await withExpired { registry, listener, _, clock, log in
+            let expiry = listener.state[0].expiry
+            clock.advance(by: .seconds(500 * 86_400))
+            registry.reload(.changed)
+            let line = try #require(log.take().last)
+            #expect(line.hasPrefix("warning Certificate read, but clients reject it"), "\(line)")
+            #expect(listener.state[0].isCurrent && listener.state[0].expiry != expiry)
+        }
+    }
+
+    /// Opens a certificate for 400 days, and puts one for a day in its place. The clock shows the
+    /// time at which both were made.
+    private func withExpired(
+        _ body: (
+            CertificateRegistry, ListenerTLS, Configuration.TLS.Certificate, ManualClock, RecordedLog
+        ) throws -> Void
+    ) async throws {
+        try await CertificateFolder.with { folder in
+            try folder.make("ca", "DNS:ca.example")
+            try folder.sign("long", by: "ca", days: 400)
+            try folder.sign("short", by: "ca", days: 1)
+            let start = Timestamp(seconds: Int64(try folder.certificate("short").notValidBefore))
+            let (clock, log, files) = (ManualClock(start), RecordedLog(), folder.files("a"))
+            try replace("a", by: "long", in: folder)
+            let registry = CertificateRegistry(clock: clock, logger: log.logger)
+            let listener = try registry.open(Configuration.TLS(certificates: [files]))
+            try replace("a", by: "short", in: folder)
+            try body(registry, listener, files, clock, log)
+        }
+    }
+
+    @Test func datesOfACertificateAreInclusive() async throws {
+        try await CertificateFolder.with { folder in
+            let files = try folder.make("a", "DNS:a.example")
+            let pair = try CertificatePair(files)
+            let begin = Int64(pair.chain[0].notValidBefore)
+            let cases: [(Int64, String?)] = [
+                (begin - 1, "is not valid yet. Check this machine's clock."), (begin, nil), (pair.expiry - 1, nil),
+                (pair.expiry, "expired less than a day ago. Renew it."),
+                (pair.expiry + 86_400, "expired 1 day ago. Renew it."),
+            ]
+            for (now, words) in cases {
+                let refusal = pair.refusalOfDates(in: files.chain, at: now)
+                #expect(refusal?.description == words.map { "'\(files.chain)' \($0)" })
+            }
         }
     }
 

@@ -133,13 +133,9 @@ private struct Examination {
     }
 
     private mutating func examineTimes(_ pair: CertificatePair, _ files: Configuration.TLS.Certificate) {
-        if pair.expiry <= now {
-            add(true, pair.name, "'\(files.chain)' expired \(Self.days(now - pair.expiry)) ago. Renew it.")
-        } else if pair.expiry < now + CertificateFinding.noticeOfExpiry {
-            add(false, pair.name, "'\(files.chain)' expires in \(Self.days(pair.expiry - now)). Renew it.")
-        }
-        if Int64(pair.chain[0].notValidBefore) > now {
-            add(true, pair.name, "'\(files.chain)' is not valid yet. Check this machine's clock.")
+        if let refusal = pair.refusalOfDates(in: files.chain, at: now) { add(true, pair.name, "\(refusal)") }
+        if pair.expiry > now, pair.expiry < now + CertificateFinding.noticeOfExpiry {
+            add(false, pair.name, "'\(files.chain)' expires in \(CertificatePair.days(pair.expiry - now)). Renew it.")
         }
     }
 
@@ -167,11 +163,6 @@ private struct Examination {
                 "'\(files.chain)' contains one certificate. If an intermediate issued it, clients need that certificate too (often in 'fullchain.pem')."
             )
         }
-    }
-
-    private static func days(_ seconds: Int64) -> String {
-        let days = seconds / 86_400
-        return days == 0 ? "less than a day" : days == 1 ? "1 day" : "\(days) days"
     }
 }
 

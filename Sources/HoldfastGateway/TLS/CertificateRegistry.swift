@@ -1,3 +1,4 @@
+import HTTPCache
 import HoldfastConfiguration
 import HoldfastMetrics
 import Logging
@@ -7,9 +8,11 @@ import TLSCertificates
 /// The certificates of all of a gateway's listeners.
 final class CertificateRegistry: MetricsCollector {
     private let listeners = Mutex<[ListenerTLS]>([])
+    private let clock: any WallClock
     private let logger: Logger
 
-    init(logger: Logger) { self.logger = logger }
+    /// - Parameter clock: the clock that the dates of reloaded certificates are compared with.
+    init(clock: any WallClock, logger: Logger) { (self.clock, self.logger) = (clock, logger) }
 
     /// Whether no listener has TLS.
     var isEmpty: Bool { listeners.withLock { $0.isEmpty } }
@@ -27,7 +30,8 @@ final class CertificateRegistry: MetricsCollector {
     func reload(_ selection: CertificateSelection) {
         // Two listeners may use the same files.
         var logged: Set<String> = []
-        for reading in listeners.withLock({ $0 }).flatMap({ $0.reload(selection) }) {
+        let now = clock.now().milliseconds / 1000
+        for reading in listeners.withLock({ $0 }).flatMap({ $0.reload(selection, at: now) }) {
             guard logged.insert("\(reading.certificate ?? "") \(reading.file)").inserted else { continue }
             reading.log(to: logger)
         }

@@ -108,10 +108,12 @@ final class ListenerTLS: Sendable {
 
     // MARK: Reloading
 
-    /// Reloads the files. Unusable files change nothing.
+    /// Reloads the files. Unusable files change nothing, and neither does a certificate that clients
+    /// reject because of its dates, unless they also reject the one in use.
     ///
+    /// - Parameter now: the time in seconds since 1970.
     /// - Returns: a result for each certificate whose files were read, and for the roots.
-    func reload(_ selection: CertificateSelection) -> [CertificateReading] {
+    func reload(_ selection: CertificateSelection, at now: Int64) -> [CertificateReading] {
         files.withLock { files in
             var pairs = certificates.value.pairs
             var readings: [CertificateReading] = []
@@ -119,16 +121,28 @@ final class ListenerTLS: Sendable {
                 // Stamps are taken first, so that changes made during the read are noticed the next
                 // time.
                 let stamps = certificate.stamps
-                guard selection == .all || stamps != files.certificates[index].stamps else { continue }
+                let isChanged = stamps != files.certificates[index].stamps
+                // A certificate that was not valid yet may be valid now.
+                let isAwaited = files.certificates[index].refusal?.isOfDates == true
+                guard selection == .all || isChanged || isAwaited else { continue }
                 var reading = CertificateReading(certificate: certificate.name, file: certificate.chain)
                 do throws(CertificateRefusal) {
-                    pairs[index] = try CertificatePair(certificate)
+                    let new = try CertificatePair(certificate)
+                    reading.warning = new.refusalOfDates(in: certificate.chain, at: now)
+                    if let refusal = reading.warning,
+                        pairs[index].refusalOfDates(in: certificate.chain, at: now) == nil
+                    {
+                        throw refusal
+                    }
+                    pairs[index] = new
                     reading.expiry = pairs[index].expiry
                 } catch {
                     reading.file = error.file
                     reading.refusal = error
                 }
                 files.certificates[index] = (stamps, reading.refusal)
+                // Said once for each change.
+                if selection == .changed, !isChanged, reading.refusal?.isOfDates == true { continue }
                 readings.append(reading)
             }
             if !readings.isEmpty { certificates.replace(with: CertificateTable(pairs)) }
