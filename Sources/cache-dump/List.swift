@@ -44,7 +44,9 @@ struct List: AsyncParsableCommand {
     @Flag(help: "List only entries that are no longer fresh.")
     var expired = false
 
+    // A negative number is a value, not an option.
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp("List at most this many entries.", valueName: "count"),
         transform: { try WholeNumber.read($0) }
     )

@@ -25,6 +25,12 @@ struct CacheDumpErrorTests {
         #expect(outcome.error.hasPrefix("Error: "))
     }
 
+    /// Mutant: the number is taken for an option.
+    @Test(arguments: ["0", "-1"]) func limitBelowOneIsNamed(limit: String) async throws {
+        let outcome = try await Tool.cacheDump.run("list", "x", "--limit", limit)
+        #expect(outcome.status == 64 && outcome.error.contains("'--limit' must be 1 or more, not '\(limit)'."))
+    }
+
     @Test(arguments: ["list", "stats"])
     func rejectsPathThatIsNotAStoreAndLeavesIt(command: String) async throws {
         try await TemporaryFolder.with { folder in

@@ -332,6 +332,9 @@ import Testing
         #expect(!TemporaryFolder.names(folder.store).contains { $0.contains("unfinished") || $0 == "a" })
         #expect(await code { _ = try await CacheManager.backUp(new, to: folder.path + "/x") } == .notAStore)
         #expect(await code { _ = try await CacheManager.backUp("", to: new) } == .invalidConfiguration)
+        let absent = folder.path + "/none"
+        let text = await message { _ = try await CacheManager.backUp(absent, to: folder.path + "/x") }
+        #expect(text.contains("'\(absent)' is not a store: it does not exist."), "\(text)")
     }
 
     @Test func emptyFolderBecomesTheBackup() async throws {

@@ -117,6 +117,32 @@ import Testing
         #expect(try readFile(folder.store) == Array("a text".utf8))
     }
 
+    /// For reading, and for writing if the folder may belong to someone else. Mutant: the file is not
+    /// named.
+    @Test func missingCurrentIsNamedWithItsContent() async throws {
+        try await openStore(folder.store, clock: clock).close()
+        #expect(unlink(folder.store + "/CURRENT") == 0)
+        let words = "'\(folder.store)' is not a store: 'CURRENT' is missing; write '0001.sqlite' to it."
+        #expect(await message { _ = try await openReadOnly(folder.store, clock: clock) }.contains(words))
+        let backup = folder.path + "/backup"
+        #expect(await message { _ = try await CacheManager.backUp(folder.store, to: backup) }.contains(words))
+        try writeFile(folder.store + "/notes.txt", Array("mine".utf8))
+        #expect(await message { _ = try await openStore(folder.store, clock: clock) }.contains(words))
+        try writeFile(folder.store + "/CURRENT", Array("0001.sqlite\n".utf8))
+        try await openReadOnly(folder.store, clock: clock).close()
+    }
+
+    @Test func fileInAStoreNamesTheStore() async throws {
+        try await openStore(folder.store, clock: clock).close()
+        let file = folder.store + "/0001.sqlite"
+        let text = await message { _ = try await openReadOnly(file, clock: clock) }
+        #expect(text.contains("it is a file, not a folder; use its folder, '\(folder.store)'."), "\(text)")
+        let configuration = folder.path + "/gateway.yaml"
+        try writeFile(configuration, Array("version: 1".utf8))
+        let other = await message { _ = try await openReadOnly(configuration, clock: clock) }
+        #expect(other.contains("its 'store.path' names the folder"), "\(other)")
+    }
+
     @Test(arguments: ["MANIFEST-000001\n", "../0001.sqlite\n", "", "1.sqlite\n"])
     func invalidCurrentFileIsRejectedUntouched(_ current: String) async throws {
         mkdir(folder.store, 0o700)

@@ -76,9 +76,8 @@ struct Backup {
     // MARK: Before the copy
 
     private func examine() throws -> Database {
-        guard case .store(let number) = try StoreOpening.examine(source) else {
-            throw StoreOpening.notAStore(source, "it contains no store yet", isReadOnly: true)
-        }
+        let content = try StoreOpening.examine(source)
+        guard case .store(let number) = content else { throw StoreOpening.noStore(source, content) }
         let path = source.databasePath(number)
         guard try StoreOpening.isOurs(path) else {
             throw SQLiteFailure(code: 26, message: "the file is missing or is not a database")

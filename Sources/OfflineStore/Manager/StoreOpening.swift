@@ -189,7 +189,7 @@ package enum StoreOpening {
     static func examine(_ folder: StoreFolder) throws -> StoreFolder.Content {
         let content = try folder.content()
         switch content {
-        case .other(let what): throw notAStore(folder, what)
+        case .other(let what): throw lostCurrent(folder) ?? notAStore(folder, what + hint(of: folder))
         case .store(let number): try check(folder.databasePath(number))
         case .unnamed(let databases):
             for number in databases { try checkUnnamed(folder.databasePath(number), in: folder) }
@@ -257,7 +257,31 @@ package enum StoreOpening {
 
     /// The error for reading a folder without a store.
     static func noStore(_ folder: StoreFolder, _ content: StoreFolder.Content) -> StoreError {
-        notAStore(folder, content == .absent ? "it does not exist" : "it contains no store yet", isReadOnly: true)
+        lostCurrent(folder)
+            ?? notAStore(folder, content == .absent ? "it does not exist" : "it contains no store yet", isReadOnly: true)
+    }
+
+    /// Returns the error for a folder that lost its file `CURRENT`; `nil` if it has the file, or no
+    /// database that the file could name.
+    private static func lostCurrent(_ folder: StoreFolder) -> StoreError? {
+        guard (try? FileStatus(path: folder.currentPath)) == nil, let databases = try? folder.databases(),
+            let last = databases.last(where: { (try? isOurs(folder.databasePath($0))) == true })
+        else { return nil }
+        return StoreError(
+            code: .notAStore,
+            message:
+                "'\(folder.path)' is not a store: 'CURRENT' is missing; write '\(StoreFolder.databaseName(last))' to it. Nothing was changed."
+        )
+    }
+
+    /// Returns the folder that a person probably meant who named a file; otherwise an empty text.
+    private static func hint(of file: StoreFolder) -> String {
+        guard let status = try? FileStatus(path: file.path), !status.isFolder else { return "" }
+        // The path is absolute.
+        let parent = StoreFolder(path: "/" + file.path.split(separator: "/").dropLast().joined(separator: "/"))
+        if case .store? = try? parent.content() { return "; use its folder, '\(parent.path)'" }
+        let isConfiguration = [".yaml", ".yml"].contains { file.path.hasSuffix($0) }
+        return isConfiguration ? "; if it is a configuration file, its 'store.path' names the folder" : ""
     }
 
     package static func notAStore(_ folder: StoreFolder, _ what: String, isReadOnly: Bool = false) -> StoreError {
