@@ -19,6 +19,79 @@ import Testing
         #expect(outcome.status == 64 && outcome.error.contains("'--socket' is the path of a Unix socket, not a URL."))
     }
 
+    @Test func placesWithoutAGatewayAreNamed() async throws {
+        try await TemporaryFolder.with { folder in
+            let file = folder.appendingPathComponent("gateway.yaml").path
+            try Data("version: 1".utf8).write(to: URL(fileURLWithPath: file))
+            for (option, path, words) in [
+                ("--socket", file, "'\(file)' is not a socket."),
+                ("--socket", folder.path, "If it is a store, use '--store'."),
+                ("--store", folder.path, "'\(folder.path)' is not a store: it contains other files"),
+                ("--store", file, "'\(file)' is not a store: it is a file"),
+            ] {
+                let outcome = try await Tool("holdfast").run("status", option, path)
+                #expect(outcome.status == 1 && outcome.error.contains(words), "\(outcome)")
+            }
+        }
+    }
+
+    private static let greeter = """
+        import socket, sys
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(sys.argv[1])
+        listener.listen()
+        print("ready", flush=True)
+        while True:
+            connection, _ = listener.accept()
+            connection.sendall(b"220 mail.example ESMTP\\r\\n")
+            connection.recv(65536)
+            connection.close()
+        """
+
+    /// The library's own text describes its parser. Mutant: it is printed.
+    @Test(.enabled(if: HoldfastMetricsTests.python != nil, "Python 3 is the other program"))
+    func socketOfAnotherProgramIsNamed() async throws {
+        try await TemporaryFolder.with { folder in
+            let path = folder.appendingPathComponent("s").path
+            let python = try #require(HoldfastMetricsTests.python)
+            let output = Pipe()
+            let nothing = try #require(FileHandle(forWritingAtPath: "/dev/null"))
+            let process = try ChildProcess(
+                URL(fileURLWithPath: "/bin/sh"),
+                ["-c", "exec '\(python)' -c \"$0\" '\(path)'", Self.greeter],
+                output: output.fileHandleForWriting.fileDescriptor,
+                error: nothing.fileDescriptor
+            )
+            try output.fileHandleForWriting.close()
+            _ = try await process.end {
+                _ = await OutputReader(output).firstLine()
+                let outcome = try await Tool("holdfast").run("status", "--socket", path)
+                let words = "The process behind '\(path)' sent no valid response to GET /v1/status. If it is a gateway,"
+                #expect(outcome.status == 1 && outcome.error.contains(words), "\(outcome)")
+                kill(process.identifier, SIGKILL)
+            }
+        }
+    }
+
+    /// Mutant: the option is named although the file sets the address.
+    @Test func takenPortOfAFileIsNamedWithItsLine() async throws {
+        try await PurgedGateway.withOrigin { gateway, origin in
+            try await PurgedGateway.Folder.with { folder in
+                let text = """
+                    version: 1
+                    store: {path: s}
+                    listen: 127.0.0.1:\(gateway.server.port)
+                    routes: [{origin: "\(origin.baseURL)"}]
+                    """
+                try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
+                let outcome = try await Tool("holdfast").run("serve", "--config", folder.file)
+                let words = "\(folder.file):3: listen: The gateway cannot listen on '"
+                #expect(outcome.status == 1 && outcome.error.contains(words), "\(outcome)")
+                #expect(!outcome.error.contains("'--listen'"), "\(outcome)")
+            }
+        }
+    }
+
     @Test func unreadableContentIsNamedWithItsCause() async throws {
         try await SampleStore.withClosed { store in
             for (path, cause) in [(store + "/no", "No such file or directory"), (store, "It is not a file")] {

@@ -53,6 +53,31 @@ import Testing
         #expect(problem.status == 400 && problem.field == field, "\(problem)")
     }
 
+    /// Mutant: the known names are not listed.
+    @Test(
+        arguments: [
+            ("a.example", nil, "Add the scheme: 'https://a.example'."),
+            ("B.example:8080", nil, "Add the scheme: 'http://b.example:8080'."),
+            ("https://a.example/v1?token=x", nil, "Leave out the path: 'https://a.example'."),
+            ("http://b.example", nil, "Origins: 'http://b.example:8080', 'https://a.example'."),
+            (nil, "API", "Routes: 'api'."),
+        ] as [(String?, String?, String)]
+    )
+    func unknownSubjectIsCorrected(_ origin: String?, _ route: String?, _ advice: String) throws {
+        let problem = try #require(throws: ControlProblem.self) {
+            try Self.names.subject(origin: origin, route: route)
+        }
+        #expect(problem.detail.hasSuffix(". \(advice)"), "\(problem)")
+    }
+
+    @Test func unknownRouteGetsAShortList() throws {
+        let routes = (0..<30).map { "r\($0)" } + ["shop"]
+        let names = SubjectNames(origins: [], routes: routes, servers: [:], switches: Switches())
+        let problem = try #require(throws: ControlProblem.self) { try names.subject(origin: nil, route: "shopp") }
+        #expect(problem.detail.contains("Routes: 'shop', 'r0', 'r1',"), "\(problem)")
+        #expect(problem.detail.hasSuffix(", and 21 more."), "\(problem)")
+    }
+
     @Test func drainIsOfAKnownServer() throws {
         let server = try Self.names.subject(server: "10.0.0.7:443", of: "https://a.example/")
         #expect(server == .server(name: "10.0.0.7:443", origin: "https://a.example"))

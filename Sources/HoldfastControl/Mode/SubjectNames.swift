@@ -43,9 +43,11 @@ struct SubjectNames {
             )
         case (let origin?, nil):
             let url = Self.normalForm(origin)
-            return try known(.origin(url: url), origins.contains(url), "origin", origin, "an origin of a route")
+            let advice = advice(for: origin)
+            return try known(.origin(url: url), origins.contains(url), "origin", origin, "an origin of a route", advice)
         case (nil, let route?):
-            return try known(.route(name: route), routes.contains(route), "route", route, "the name of a route")
+            let advice = routes.isEmpty ? "No route has a name." : "Routes: \(Self.list(routes, like: route))."
+            return try known(.route(name: route), routes.contains(route), "route", route, "the name of a route", advice)
         }
     }
 
@@ -66,7 +68,7 @@ struct SubjectNames {
             )
         }
         let list = others.map { "'\($0)'" }.joined(separator: ", ")
-        return try known(subject, others.contains(server), "server", server, "one of \(list)")
+        return try known(subject, others.contains(server), "server", server, "one of \(list)", "Check the name.")
     }
 
     private func known(
@@ -74,15 +76,40 @@ struct SubjectNames {
         _ exists: Bool,
         _ field: String,
         _ value: String,
-        _ expected: String
+        _ expected: String,
+        _ advice: String
     ) throws(ControlProblem) -> Switch.Subject {
         if exists || switches.of(subject) != nil { return subject }
         throw ControlProblem(
             .invalidRequest,
-            "'\(field)' must be \(expected), not '\(ControlProblem.shown(value))'. Check the name, or reload the configuration.",
+            "'\(field)' must be \(expected), not '\(ControlProblem.shown(value))'. \(advice)",
             field: field,
             value: value
         )
+    }
+
+    /// Returns the next step for an origin that is unknown: its likely correction, or a list.
+    private func advice(for origin: String) -> String {
+        if !origin.contains("://"), let target = try? TargetURI("http://\(origin)") {
+            let matching = origins.filter { $0.hasSuffix("://\(target.authority)") }
+            if let match = matching.first { return "Add the scheme: '\(match)'." }
+        }
+        if let target = try? TargetURI(origin), origins.contains("\(target.scheme)://\(target.authority)") {
+            return "Leave out the path: '\(target.scheme)://\(target.authority)'."
+        }
+        return origins.isEmpty ? "No route has an origin." : "Origins: \(Self.list(origins, like: origin))."
+    }
+
+    /// The maximum number of names in a message.
+    private static let listLimit = 10
+
+    /// Returns known names for a message; those that begin most like the unknown one come first.
+    private static func list(_ names: [String], like value: String) -> String {
+        let wanted = value.lowercased()
+        func similarity(_ name: String) -> Int { zip(name.lowercased(), wanted).prefix { $0 == $1 }.count }
+        let sorted = names.map { (-similarity($0), $0) }.sorted { $0 < $1 }.map { "'\($0.1)'" }
+        let more = names.count > listLimit ? ", and \(names.count - listLimit) more" : ""
+        return sorted.prefix(listLimit).joined(separator: ", ") + more
     }
 
     /// Returns an origin in the form that reports use.

@@ -19,12 +19,17 @@ extension CacheManager {
                 repeat { place = parent(of: place) } while place != "/" && access(place, F_OK) != 0
             }
             guard access(place, W_OK | X_OK) == 0 else {
-                let reason = String(cString: strerror(errno))
+                let code = errno
+                let reason = String(cString: strerror(code))
+                let advice =
+                    code == EROFS
+                    ? "\(AccessAdvice(path: place, number: code))"
+                    : "Run the command as the gateway's user, or change the folder's owner."
                 throw StoreError(
                     code: .unwritable,
                     message:
                         "This user (uid \(geteuid())) cannot write to '\(place)', which the store '\(path)' needs: "
-                        + "\(reason). Run the command as the gateway's user, or change the folder's owner."
+                        + "\(reason). \(advice)"
                 )
             }
             if isAbsent { try checkCreation(in: place, for: path) }

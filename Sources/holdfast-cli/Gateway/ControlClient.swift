@@ -106,9 +106,10 @@ struct ControlClient: Sendable {
             try? await client.shutdown()
             if error is CommandFailure { throw error }
             guard let failure = error as? HTTPClientError, Self.timeouts.contains(failure) else {
+                // The library's own text describes its parser, which does not help the user.
                 throw CommandFailure(
-                    "The gateway behind '\(name)' did not respond to \(operation): \(error). "
-                        + "Check its log, then repeat the command."
+                    "The process behind '\(name)' sent no valid response to \(operation). If it is a gateway, "
+                        + "check its log and repeat the command; otherwise check the address."
                 )
             }
             throw CommandFailure(

@@ -5,6 +5,7 @@ import Holdfast
 import HoldfastConfiguration
 import HoldfastControl
 import HoldfastGateway
+import LibC
 import LocalSockets
 import NIOCore
 import StoreFiles
@@ -155,6 +156,12 @@ struct GatewayLocation: ParsableArguments {
     /// - Throws: `CommandFailure` if no gateway is listening.
     func gateway() throws -> ControlClient {
         if let socket {
+            if let kind = FileIdentity(of: URL(fileURLWithPath: socket).resolvingSymlinksInPath().path)?.kind,
+                kind != S_IFSOCK
+            {
+                let advice = kind == S_IFDIR ? " If it is a store, use '--store'." : ""
+                throw CommandFailure("'\(socket)' is not a socket. Check the path of '--socket'.\(advice)")
+            }
             let socket = ControlSocket(path: socket)
             guard let client = try ControlClient(reaching: socket, timeLimit: timeLimit) else {
                 throw CommandFailure(
@@ -178,10 +185,19 @@ struct GatewayLocation: ParsableArguments {
             return "The store '\(store)' is open in \(holder), which has no control socket at '\(socket.path)'. "
                 + "If that is a gateway, restart it, without '--no-control'."
         }
-        let isMissing = (try? folder.content()) == .absent
-        return isMissing
-            ? "The store '\(store)' does not exist. Check the path, or start a gateway with 'holdfast serve'."
-            : "No gateway listens on the control socket '\(socket.path)'. Start one with 'holdfast serve', without '--no-control'."
+        let start = "start a gateway with 'holdfast serve'"
+        switch try? folder.content() {
+        case .absent: return "The store '\(store)' does not exist. Check the path, or \(start)."
+        case .empty: return "'\(store)' is not a store: it is empty. Check the path, or \(start)."
+        case .other(let what): return "'\(store)' is not a store: \(what). Check the path."
+        case .store, .unnamed, nil: break
+        }
+        if access(store, W_OK) != 0, errno == EROFS {
+            return
+                "The store '\(store)' is on a read-only file system, which can hold no control socket. If a gateway serves it, set 'control.socket' in its configuration file, restart it, and use '--socket'."
+        }
+        return
+            "No gateway listens on the control socket '\(socket.path)'. Start one with 'holdfast serve', without '--no-control'."
     }
 
     /// Writes a result as one JSON object or as text.

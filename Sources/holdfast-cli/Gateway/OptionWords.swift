@@ -14,6 +14,8 @@ enum OptionWords {
             }
             .replacing("'select.all'", with: "'--all'")
             .replacing("'select'", with: "The command line")
+            .replacing("'origin' must be", with: "'--of-origin' must be")
+            .replacing("'route' must be", with: "'--of-route' must be")
             .replacing("'reason'", with: "'--reason'")
             .replacing("'within'", with: "'--within'")
             .replacing("'until'", with: "'--until'")

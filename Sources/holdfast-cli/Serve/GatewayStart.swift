@@ -9,6 +9,7 @@ import HoldfastFleet
 import HoldfastGateway
 import HoldfastMetrics
 import HoldfastTracing
+import LibC
 import NIOCore
 import UnixSignals
 
@@ -99,7 +100,7 @@ struct GatewayStart: Sendable {
         } catch {
             await process.endExchanges()
             await process.accessLog.close()
-            throw Self.failure(error)
+            throw failure(error)
         }
         process.control?.enter(.serving)
         return process
@@ -235,15 +236,27 @@ struct GatewayStart: Sendable {
     }
 
     /// Returns the error of a failed start, with the next step.
-    private static func failure(_ error: any Error) -> CommandFailure {
+    private func failure(_ error: any Error) -> CommandFailure {
         guard let failure = error as? ListenFailure else { return CommandFailure("\(error)") }
         // The cause names the file.
         if failure.isOfCertificate { return CommandFailure("\(failure)") }
         switch failure.listener {
-        case .address: return CommandFailure("\(failure). Choose another address with '--listen'.")
+        case .address: return CommandFailure(words(failure))
         // The cause contains the path and the next step.
         case .unix: return CommandFailure("\(failure.cause)")
         case .inherited: return CommandFailure("\(failure). Check the socket unit of the service manager.")
         }
+    }
+
+    /// Returns the failure of an address, the place of the setting, and the next step.
+    private func words(_ failure: ListenFailure) -> String {
+        let isInFile = named.listen.isEmpty && settings.file.file != nil
+        var message = "\(failure)."
+        if (failure.cause as? IOError)?.errnoCode == EACCES {
+            message += " A port below 1024 needs CAP_NET_BIND_SERVICE, or a socket unit of the service manager."
+        } else {
+            message += isInFile ? " Choose another address." : " Choose another address with '--listen'."
+        }
+        return isInFile ? "\(settings.file.finding("listen", message))" : message
     }
 }
