@@ -41,8 +41,8 @@ extension TransportError {
 
     /// The error for a malformed response.
     init(rejecting refusal: MessageRefusal, _ endpoint: OriginEndpoint) {
-        let fault = refusal.reason.rawValue.split(separator: "-").joined(separator: " ")
-        let message = "The response from '\(endpoint)' was rejected: \(fault). Check what listens on this port."
+        let message =
+            "The response from '\(endpoint)' was rejected: \(refusal.faultOfResponse). \(refusal.adviceOnResponse)"
         self.init(code: .protocolViolation, message: message, cause: refusal)
     }
 

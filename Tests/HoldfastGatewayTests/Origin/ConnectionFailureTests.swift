@@ -1,5 +1,6 @@
 import GatewayRouting
 import HTTPCache
+import HTTPWire
 import HoldfastConfiguration
 import HoldfastMetrics
 import HoldfastTesting
@@ -194,6 +195,36 @@ import Testing
         try await withServer({ $0.writeAndFlush(ByteBuffer(string: greeting), promise: nil) }) { port in
             try await expect("protocol-violation", "listens", from: Self.settings("http://127.0.0.1:\(port)"))
         }
+    }
+
+    /// Mutant: every fault gets the advice for another program on the port.
+    @Test(arguments: [
+        (
+            "X: \(String(repeating: "a", count: 70_000))\r\nContent-Length: 0\r\n",
+            "its fields have more than 65536 bytes. Make the origin send less; no setting raises this limit."
+        ),
+        (String(repeating: "X: a\r\n", count: 130), "it has more than 128 field lines. Make the origin send less"),
+        (
+            "Content-Length: 2\r\nContent-Length: 5\r\n",
+            "'Content-Length' is malformed, or sent more than once. Correct the origin's response."
+        ),
+        ("Content Type: x\r\n", "a field line has no colon, or a malformed name. Correct the origin's response."),
+    ])
+    func invalidHeadIsNamed(_ fields: String, _ words: String) async throws {
+        let head = "HTTP/1.1 200 OK\r\n\(fields)\r\n"
+        try await RawOrigin.with(respond: { _ in .respondAndClose(head) }) { origin in
+            try await RunningGateway.with(origin: origin.url) { gateway in
+                let status = try await gateway.get("/a").status
+                #expect(status == 502)
+                let cause = try #require(gateway.engine.origins.conditions.first?.cause)
+                #expect(cause.message.contains(" was rejected: \(words)"), "\(cause)")
+            }
+        }
+    }
+
+    @Test(arguments: MessageRefusal.Reason.allCases) func everyFaultHasWords(_ reason: MessageRefusal.Reason) {
+        let refusal = MessageRefusal(reason)
+        #expect(!refusal.faultOfResponse.hasSuffix(".") && refusal.adviceOnResponse.hasSuffix("."))
     }
 
     /// A client may choose a target whose response is not valid.
