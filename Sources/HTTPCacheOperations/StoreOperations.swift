@@ -114,9 +114,10 @@ package enum StoreCondition: Sendable, Hashable {
     case usable
     /// The store can be read, and was opened read-only.
     case readOnly
-    /// The store can be read, but its disk no longer accepts writes, for example because it is
-    /// full.
+    /// The store can be read, but its disk no longer accepts writes.
     case notWritable
+    /// The store can be read, but its disk is full.
+    case full
     /// The store can be read and written, but another folder is at its path. A restart
     /// loses its responses.
     case replaced

@@ -15,6 +15,8 @@ extension MessageRefusal {
         case .startLineTooLong:
             "The request line has more than \(limit("8 KiB"))\(isOfRequestHead ? ", the limit of 'limits.request-head'" : ""). Send a shorter URL."
         case .version: "The version of HTTP is not supported. Use HTTP/1.1 or HTTP/2."
+        case .method where detail == .forwardProxy:
+            "CONNECT opens a tunnel through a forward proxy, and this is not a forward proxy. Send the request to the gateway's own URL."
         case .method: "The method is missing, is not a token, or is not supported."
         case .target: "The request target is missing or malformed."
         case .host: host

@@ -40,6 +40,8 @@ package struct MessageRefusal: RequestRefusal, Hashable {
         case repeatedHost
         /// `Host` and `:authority` differ.
         case contradictoryHost
+        /// The method CONNECT, as clients send it to a forward proxy.
+        case forwardProxy
         /// The message has more bytes than this limit.
         case bytes(Int)
         /// The message has more lines than this limit.

@@ -206,7 +206,7 @@ package struct RequestLine: Hashable {
         isExtended: Bool = false
     ) throws(MessageRefusal) {
         // A gateway opens no tunnels to destinations that clients choose.
-        guard method != .connect || isExtended else { throw MessageRefusal(.method, status: 501) }
+        guard method != .connect || isExtended else { throw MessageRefusal(.method, status: 501, .forwardProxy) }
         self.method = method
         self.target = try Self.target(target, method)
         self.receivedProtocol = receivedProtocol

@@ -1,3 +1,5 @@
+import NIOSSL
+
 extension CertificatePair {
     /// Returns why clients reject the certificate because of its dates; `nil` if they do not.
     ///

@@ -376,6 +376,9 @@ struct ControlNetworkTests {
                     for scope in [nil, "read", "operate"] {
                         #expect(try await purge("/other", scope).hasPrefix("HTTP/1.1 405 "))
                     }
+                    let line = await gateway.server.log.line(containing: "PURGE rejected")
+                    #expect(line.contains("purge.reason=") && line.contains("127.0.0.1"), "\(line)")
+                    for token in Network.tokens.values { #expect(!line.contains(token)) }
                     #expect(origin.requestCount == count)
                     #expect(try await gateway.get("/other", host: "b.test").contains("; hit; ttl="))
                     let reply = try await purge("/other", "purge")

@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    /// Clients reject both, so nothing is lost. Mutant: a certificate is never replaced by an expired one.
+    /// Clients reject both, so nothing is lost.
     @Test func expiredCertificateReplacesAnExpiredOne() async throws {
         try await withExpired { registry, listener, _, clock, log in
             let expiry = listener.state[0].expiry

@@ -27,11 +27,13 @@ import Testing
             "GET /\(String(repeating: "a", count: 500)) HTTP/1.1\r\n", tooLarge,
             "The request line has more than 500 bytes, the limit of 'limits.request-head'. Send a shorter URL."
         ),
+        ("CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", malformed, "CONNECT opens a tunnel through a forward proxy,"),
         ("\u{16}\u{3}\u{1}", malformed, "The first byte looks like TLS"),
         ("\r\n\u{16}", malformed, "The first byte looks like TLS"),
     ]
 
-    /// Mutants: every fault of the host has one sentence; the two limits of fields have one.
+    /// Mutants: every fault of the host has one sentence; the two limits of fields have one;
+    /// CONNECT has that of a malformed method.
     @Test(arguments: cases)
     func problemNamesTheFault(_ request: String, _ title: String, _ words: String) throws {
         var limits = MessageLimits()

@@ -91,9 +91,11 @@ import Testing
             }
             #expect(outcomes.filter { $0 == false }.count <= 2, "accepted and then not stored: \(outcomes)")
             #expect(outcomes.filter { $0 == nil }.count > 40, "\(outcomes)")
+            #expect(await store.storeCondition() == .full)
             await (try store.core.database()).writer?.settle()
             disk.free()
             #expect(try await put(100) == true)
+            #expect(await store.storeCondition() == .usable)
             try await store.close()
         }
 

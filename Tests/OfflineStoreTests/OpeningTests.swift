@@ -117,8 +117,8 @@ import Testing
         #expect(try readFile(folder.store) == Array("a text".utf8))
     }
 
-    /// For reading, and for writing if the folder may belong to someone else. Mutant: the file is not
-    /// named.
+    /// For reading, and for writing if the folder may belong to someone else. Mutant: the file is
+    /// not named.
     @Test func missingCurrentIsNamedWithItsContent() async throws {
         try await openStore(folder.store, clock: clock).close()
         #expect(unlink(folder.store + "/CURRENT") == 0)

@@ -249,7 +249,8 @@ package final class OriginRegistry: Sendable {
         }
     }
 
-    /// Records why a request failed, whether or not this is evidence that the origin is unreachable.
+    /// Records why a request failed, whether or not this is evidence that the origin is
+    /// unreachable.
     ///
     /// - Returns: whether the log should say so, unless the origin is treated as unreachable.
     func noteFailure(_ cause: FailureCause, of origin: Origin, at now: Timestamp) -> Bool {

@@ -92,6 +92,7 @@ extension HealthReport.Check {
         case .readOnly: self.init(status: .degraded, detail: "the store is read-only; new responses are not stored")
         case .notWritable:
             self.init(status: .degraded, detail: "the disk is not writable; new responses are not stored")
+        case .full: self.init(status: .degraded, detail: "the disk is full; new responses are not stored")
         case .replaced:
             self.init(status: .degraded, detail: "another folder replaced the store's; restart to use it")
         case .unreadable(let why): self.init(status: .failing, detail: "the store cannot be read: \(why)")

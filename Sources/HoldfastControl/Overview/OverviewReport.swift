@@ -79,7 +79,7 @@ struct OverviewReport: Sendable, Hashable, Codable {
     }
 
     struct Store: Sendable, Hashable, Codable {
-        /// The store's condition: `usable`, `readOnly`, `notWritable`, `replaced` or
+        /// The store's condition: `usable`, `readOnly`, `notWritable`, `full`, `replaced` or
         /// `unreadable`.
         var condition: String
         var bytes: Int64?

@@ -105,7 +105,7 @@ package struct StatusReport: Sendable, Hashable, Codable {
     package var origins: Int
     /// The first 100 unreachable origins.
     package var unreachable: [Unreachable]
-    /// The store's condition: `usable`, `readOnly`, `notWritable`, `replaced` or
+    /// The store's condition: `usable`, `readOnly`, `notWritable`, `full`, `replaced` or
     /// `unreadable`.
     package var storeCondition: String
     /// The store's statistics; `nil` if the store cannot be read.
@@ -207,6 +207,7 @@ package struct StatusReport: Sendable, Hashable, Codable {
         case .usable: break
         case .readOnly: sentences.append("The store is read-only; new responses are not stored.")
         case .notWritable: sentences.append("The disk is not writable; new responses are not stored.")
+        case .full: sentences.append("The disk is full; new responses are not stored until some space is free.")
         case .replaced:
             sentences.append("Another folder replaced the store's folder; restart the gateway to use it.")
         case .unreadable: sentences.append("The store cannot be read.")
@@ -285,11 +286,12 @@ package struct StatusReport: Sendable, Hashable, Codable {
 
 extension StoreCondition {
     /// The condition as one word.
-    var word: String {
+    package var word: String {
         switch self {
         case .usable: "usable"
         case .readOnly: "readOnly"
         case .notWritable: "notWritable"
+        case .full: "full"
         case .replaced: "replaced"
         case .unreadable: "unreadable"
         }

@@ -108,8 +108,8 @@ final class ListenerTLS: Sendable {
 
     // MARK: Reloading
 
-    /// Reloads the files. Unusable files change nothing, and neither does a certificate that clients
-    /// reject because of its dates, unless they also reject the one in use.
+    /// Reloads the files. Unusable files change nothing. A certificate that clients reject because
+    /// of its dates changes nothing either, unless they also reject the one in use.
     ///
     /// - Parameter now: the time in seconds since 1970.
     /// - Returns: a result for each certificate whose files were read, and for the roots.

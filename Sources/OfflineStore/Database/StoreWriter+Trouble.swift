@@ -31,6 +31,7 @@ extension StoreWriter {
     func noteTrouble(_ error: any Error, bytes: Int) {
         let error = StoreError(error, path: path)
         guard error.isOfDisk else { return }
+        isDiskFull.store(error.code == .full, ordering: .relaxed)
         let free = FileSystemStatus(path: path)?.free
         // At most as much as a trial writes.
         let bytes = Int64(min(max(bytes, StoreLimits.chunkLength), database.limits.transaction))

@@ -47,6 +47,8 @@ final class StoreWriter: Sendable {
     let trouble = Mutex(WritingTrouble())
     /// Whether there is trouble, so that the lock can be skipped while there is none.
     let hasTrouble = Atomic(false)
+    /// Whether the last trouble was a full disk.
+    let isDiskFull = Atomic(false)
     /// The bytes that eviction can free on a full disk.
     let roomByEviction = Atomic<Int64>(0)
     /// Released after `deinit` has closed the connection of a store that is dropped without being

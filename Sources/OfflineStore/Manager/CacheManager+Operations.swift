@@ -99,7 +99,8 @@ extension CacheManager: StoreOperations {
             }
             if isReadOnly { return .readOnly }
             if core.replacement.withLock({ $0 != nil }) { return .replaced }
-            return writer?.hasTrouble.load(ordering: .relaxed) == true ? .notWritable : .usable
+            guard let writer, writer.hasTrouble.load(ordering: .relaxed) else { return .usable }
+            return writer.isDiskFull.load(ordering: .relaxed) ? .full : .notWritable
         } catch {
             return .unreadable("\(error)")
         }

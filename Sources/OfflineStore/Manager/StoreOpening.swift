@@ -257,8 +257,8 @@ package enum StoreOpening {
 
     /// The error for reading a folder without a store.
     static func noStore(_ folder: StoreFolder, _ content: StoreFolder.Content) -> StoreError {
-        lostCurrent(folder)
-            ?? notAStore(folder, content == .absent ? "it does not exist" : "it contains no store yet", isReadOnly: true)
+        if let error = lostCurrent(folder) { return error }
+        return notAStore(folder, content == .absent ? "it does not exist" : "it contains no store yet", isReadOnly: true)
     }
 
     /// Returns the error for a folder that lost its file `CURRENT`; `nil` if it has the file, or no

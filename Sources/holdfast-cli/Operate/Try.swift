@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandLineSupport
 import Foundation
+import HTTPCacheOperations
 import HTTPCacheSemantics
 import HTTPTypes
 import Holdfast
@@ -73,6 +74,10 @@ struct Try: AsyncParsableCommand {
         case ("http", true):
             report.notes.append("sent with TLS, to '\(address)', because no listener is without TLS")
         default: break
+        }
+        let after: StatusReport = try await gateway.get("/v1/status")
+        if after.storeCondition == StoreCondition.full.word {
+            report.notes.append("the disk of the store is full, so new responses are not stored; free some space")
         }
         if Self.isLoopback(target), !address.description.hasSuffix(":\(target.port)") {
             report.notes.append("sent to '\(address)', not to port \(target.port), which the URL names")

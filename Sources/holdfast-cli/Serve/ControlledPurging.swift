@@ -1,5 +1,7 @@
 import HoldfastControl
 import HoldfastGateway
+import Logging
+import NIOCore
 import Synchronization
 
 /// Performs the purges that the gateway's clients request, through the gateway's control plane.
@@ -12,14 +14,41 @@ final class ControlledPurging: ClientPurging {
         let tokens: TokenVerifier
     }
 
+    /// The minimum time between two warnings about tokens, because any client in
+    /// 'clients.purgers' can cause them.
+    private static let pause = TimeAmount.minutes(1)
+
     private let plane = Mutex<Plane?>(nil)
+    private let nextWarning = Mutex(NIODeadline.uptimeNanoseconds(0))
+    private let logger: Logger
+
+    init(logger: Logger) { self.logger = logger }
 
     func connect(to control: ControlServer, _ tokens: TokenVerifier) {
         plane.withLock { $0 = Plane(control: control, tokens: tokens) }
     }
 
     func client(presenting credentials: [String], from address: String) -> String? {
-        plane.withLock { $0 }?.tokens.purger(presenting: credentials, from: address)
+        guard let plane = plane.withLock({ $0 }) else { return nil }
+        let name = plane.tokens.purger(presenting: credentials, from: address)
+        if name == nil { warn(of: credentials, from: address) }
+        return name
+    }
+
+    /// Logs that a client may not purge. The client itself is not told why.
+    private func warn(of credentials: [String], from address: String) {
+        let now = NIODeadline.now()
+        let isDue = nextWarning.withLock { next in
+            guard now >= next else { return false }
+            next = now + Self.pause
+            return true
+        }
+        guard isDue else { return }
+        let reason = credentials.isEmpty ? "no token" : "unknown token, or a token without the scope 'purge'"
+        logger.warning(
+            "PURGE rejected",
+            metadata: ["purge.reason": "\(reason)", "network.peer.address": "\(address)"]
+        )
     }
 
     func perform(_ purge: ClientPurge, by client: String) async -> ClientPurgeResponse {

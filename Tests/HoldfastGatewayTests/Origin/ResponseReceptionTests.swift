@@ -242,7 +242,9 @@ struct ResponseReceptionTests {
                 throw Unexpected("The origin's progress does not count.")
             }
         }
-        guard case .fail(let failure) = reception.passLimit(limit, untaken: 5) else { throw Unexpected("It does not fail.") }
+        guard case .fail(let failure) = reception.passLimit(limit, untaken: 5) else {
+            throw Unexpected("It does not fail.")
+        }
         #expect(failure.error.code == .timeout)
         #expect(failure.isBeforeResponse == (running != .content))
         #expect(reception.hasFailed)
