@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheSemantics
 import HoldfastConfiguration
 import HoldfastMetrics
 import Logging

@@ -258,7 +258,8 @@ package enum StoreOpening {
     /// The error for reading a folder without a store.
     static func noStore(_ folder: StoreFolder, _ content: StoreFolder.Content) -> StoreError {
         if let error = lostCurrent(folder) { return error }
-        return notAStore(folder, content == .absent ? "it does not exist" : "it contains no store yet", isReadOnly: true)
+        let what = content == .absent ? "it does not exist" : "it contains no store yet"
+        return notAStore(folder, what, isReadOnly: true)
     }
 
     /// Returns the error for a folder that lost its file `CURRENT`; `nil` if it has the file, or no
