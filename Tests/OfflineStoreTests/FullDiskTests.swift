@@ -1,5 +1,6 @@
 import FaultWorkload
 import HTTPCache
+import HTTPCacheOperations
 import HTTPCacheSemantics
 import NIOCore
 import TestSupport
