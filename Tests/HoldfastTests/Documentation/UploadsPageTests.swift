@@ -147,14 +147,16 @@ import Testing
     @Test func graphQLErrorsAreReported() async throws {
         let reported = Events()
         func report(_ messages: [String]) { messages.forEach(reported.append) }
-        try await withTestClient(.init(environment: .production)) { test async throws in
-            let client = test.client
-            test.transport.script("https://api.example.com/graphql", .ok(#"{"errors": [{"message": "no"}]}"#))
-            do throws(HoldfastError) {
+        func fetchMoments(_ client: CachingClient) async throws {
+            do {
                 _ = try await client.fetch(MomentsOf(userID: "harbour"))
             } catch let error where error.code == .graphQL {
                 report(error.graphQLErrors?.errors.map(\.message) ?? [])
             }
+        }
+        try await withTestClient(.init(environment: .production)) { test in
+            test.transport.script("https://api.example.com/graphql", .ok(#"{"errors": [{"message": "no"}]}"#))
+            try await fetchMoments(test.client)
         }
         #expect(reported.all == ["no"])
     }
