@@ -147,16 +147,14 @@ import Testing
     @Test func graphQLErrorsAreReported() async throws {
         let reported = Events()
         func report(_ messages: [String]) { messages.forEach(reported.append) }
-        func fetchMoments(_ client: CachingClient) async throws {
-            do {
-                _ = try await client.fetch(MomentsOf(userID: "harbour"))
-            } catch let error where error.code == .graphQL {
-                report(error.graphQLErrors?.errors.map(\.message) ?? [])
-            }
-        }
         try await withTestClient(.init(environment: .production)) { test in
+            let client = test.client
             test.transport.script("https://api.example.com/graphql", .ok(#"{"errors": [{"message": "no"}]}"#))
-            try await fetchMoments(test.client)
+            do throws(HoldfastError) {
+                _ = try await client.fetch(MomentsOf(userID: "harbour"))
+            } catch {
+                report(error.graphQLErrors?.errors.map(\.message) ?? ["\(error)"])
+            }
         }
         #expect(reported.all == ["no"])
     }
