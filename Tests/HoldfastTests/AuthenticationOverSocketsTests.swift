@@ -51,8 +51,10 @@ import Testing
                         response.accessToken,
                         expiresAt: clock.now().adding(.seconds(response.expiresIn))
                     )
-                } catch let error where error.status == .badRequest {
+                } catch where error.status == .badRequest {
                     throw LoginRequired()
+                } catch {
+                    throw error
                 }
             }
         }

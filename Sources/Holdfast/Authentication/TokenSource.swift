@@ -17,8 +17,10 @@ import HoldfastContent
 ///                 RefreshEndpoint(keychain.refreshToken), .networkOnly
 ///             ).value
 ///             return AccessToken(response.token, expiresAt: response.expiresAt)
-///         } catch let error where error.status == .badRequest {
+///         } catch where error.status == .badRequest {
 ///             throw LoginRequired()
+///         } catch {
+///             throw error
 ///         }
 ///     }
 /// }
