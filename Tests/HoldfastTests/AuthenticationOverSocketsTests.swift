@@ -51,7 +51,7 @@ import Testing
                         response.accessToken,
                         expiresAt: clock.now().adding(.seconds(response.expiresIn))
                     )
-                } catch where error.status == .badRequest {
+                } catch let error where error.status == .badRequest {
                     throw LoginRequired()
                 } catch {
                     throw error

@@ -17,7 +17,7 @@ import HoldfastContent
 ///                 RefreshEndpoint(keychain.refreshToken), .networkOnly
 ///             ).value
 ///             return AccessToken(response.token, expiresAt: response.expiresAt)
-///         } catch where error.status == .badRequest {
+///         } catch let error where error.status == .badRequest {
 ///             throw LoginRequired()
 ///         } catch {
 ///             throw error

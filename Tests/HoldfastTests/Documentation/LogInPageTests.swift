@@ -39,7 +39,7 @@ import Testing
                 let grant = try await client.fetch(Renew(refreshToken: keychain.refreshToken)).value
                 keychain.refreshToken = grant.refreshToken
                 return AccessToken(grant.accessToken, expiresAt: Timestamp(grant.expiresAt))
-            } catch where error.status == .badRequest {
+            } catch let error where error.status == .badRequest {
                 throw LoginRequired("The refresh token is no longer valid.")
             } catch {
                 throw error
