@@ -111,6 +111,9 @@ import Testing
     @Test func listenerThatOnlyRedirectsDoesNotSplitTheStore() async throws {
         let text = """
             version: 1
+            listen:
+              - 127.0.0.1:1
+              - {address: 127.0.0.1:2, tls: {certificates: [{name: a, chain: /chain.pem, key: /key.pem}]}}
             routes:
               - {match: {scheme: http}, respond: {status: 308, location: "https://a.example{path}"}}
               - {origin: "http://a.example"}

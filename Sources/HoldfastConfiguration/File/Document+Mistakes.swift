@@ -8,7 +8,7 @@ extension Document {
     /// Checks the keys of a mapping. No message shows a value, because it may be a secret.
     static func checkKeys(of mapping: Node.Mapping) throws(Refusal) {
         // The key before, if its value is plain text.
-        var before: String?
+        var before: Node.Scalar?
         for (key, value) in mapping {
             guard case .scalar(let name) = key else { continue }
             let line = name.mark?.line
@@ -25,13 +25,15 @@ extension Document {
                 before = nil
                 continue
             }
-            if mapping.style == .flow, text.string.isEmpty, let before {
+            // Only a mapping in braces has two keys on one line. Its 'style' is unreliable: Yams reads it
+            // from the event that ends the mapping.
+            if text.string.isEmpty, let before, before.mark?.line == line {
                 throw Refusal(
-                    "\(shown(name.string)) has no value. If it belongs to \(shown(before)), a list needs brackets, such as '[a, b]'.",
+                    "\(shown(name.string)) has no value. If it belongs to \(shown(before.string)), a list needs brackets, such as '[a, b]'.",
                     line: line
                 )
             }
-            before = text.string.isEmpty ? nil : name.string
+            before = text.string.isEmpty ? nil : name
         }
     }
 

@@ -5,7 +5,7 @@ package struct TypeText {
     package private(set) var text: String
 
     private static let modules = [
-        "Swift.", "Foundation.", "FoundationEssentials.", "HTTPTypes.", "HTTPCache.", "HoldfastConfiguration.",
+        "Swift.", "Foundation.", "FoundationEssentials.", "HTTPTypes.", "HTTPCache.", "CacheRules.",
         "HoldfastContent.", "Holdfast.",
     ]
 
