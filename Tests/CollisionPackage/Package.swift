@@ -34,7 +34,11 @@ let package = Package(
         ),
         .target(
             name: "HummingbirdAndHoldfast",
-            dependencies: [.product(name: "Hummingbird", package: "hummingbird"), holdfast],
+            dependencies: [
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                holdfast,
+            ],
             swiftSettings: settings
         ),
     ]

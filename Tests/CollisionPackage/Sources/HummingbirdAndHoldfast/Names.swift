@@ -1,5 +1,6 @@
 import Holdfast
 import Hummingbird
+import HummingbirdCore
 
 // None of these names says whose it is.
 
