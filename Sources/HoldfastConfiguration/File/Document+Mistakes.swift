@@ -25,8 +25,8 @@ extension Document {
                 before = nil
                 continue
             }
-            // Only a mapping in braces has two keys on one line. Its 'style' is unreliable: Yams reads it
-            // from the event that ends the mapping.
+            // Only a mapping in braces has two keys on one line. Its style is unreliable: Yams
+            // reads it from the event that ends the mapping.
             if text.string.isEmpty, let before, before.mark?.line == line {
                 throw Refusal(
                     "\(shown(name.string)) has no value. If it belongs to \(shown(before.string)), a list needs brackets, such as '[a, b]'.",
