@@ -258,7 +258,7 @@ import Testing
         ),
         (
             "version: 1\nroutes: [{origin: \"http://a\", host: \"*.Bücher.example:8080\"}]",
-            "f:2: route 1: host: '*.Bücher.example:8080' contains non-ASCII characters, which no request sends. Write '*.xn--bcher-kva.example:8080'."
+            "f:2: route 1: host: '*.Bücher.example:8080' contains non-ASCII characters, which no request sends. Write the name in its 'xn--' form."
         ),
         (
             "version: 1\nlisten: \"http://127.0.0.1:18080/\"",

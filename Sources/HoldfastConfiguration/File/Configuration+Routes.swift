@@ -170,10 +170,9 @@ extension Configuration {
     static func fault(ofHost host: String) -> String? {
         let sample = host.hasPrefix("*.") ? "a\(host.dropFirst())" : host
         if (try? TargetURI("http://\(sample)/")) != nil { return nil }
-        let name = host.withoutPort
-        if let ascii = Punycode.name(name), fault(ofHost: ascii) == nil {
-            let written = ascii + host.dropFirst(name.count)
-            return "\(shown(host)) contains non-ASCII characters, which no request sends. Write \(shown(written))."
+        if !host.utf8.allSatisfy({ $0 < 0x80 }) {
+            return
+                "\(shown(host)) contains non-ASCII characters, which no request sends. Write the name in its 'xn--' form."
         }
         return "\(shown(host)) is not a host such as 'api.local', 'api.local:8080' or '*.example.com'."
     }
