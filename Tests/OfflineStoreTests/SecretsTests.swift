@@ -45,21 +45,29 @@ import Testing
 
     /// Returns the store's files that contain a text, and unnamed files that this process has open.
     private func files(with text: String) throws -> [String] {
-        var found: [String] = []
-        var paths = TemporaryFolder.names(folder.store).map { folder.store + "/" + $0 }
+        let text = Array(text.utf8)
+        let named = TemporaryFolder.names(folder.store).map { folder.store + "/" + $0 }
+        var found = try named.filter { Self.contains(try readFile($0), text) }
         #if os(Linux)
-            for descriptor in TemporaryFolder.names("/proc/self/fd") {
-                var target = [CChar](repeating: 0, count: 4096)
-                let path = "/proc/self/fd/" + descriptor
-                guard readlink(path, &target, 4095) > 0 else { continue }
-                let name = target.withUnsafeBufferPointer { String(cString: $0.baseAddress.unsafelyUnwrapped) }
-                if name.hasSuffix("(deleted)"), name.contains("etilqs") { paths.append(path) }
+            for path in TemporaryFolder.names("/proc/self/fd").map({ "/proc/self/fd/" + $0 }) {
+                guard let file = Self.unnamedFile(at: path) else { continue }
+                do {
+                    if Self.contains(try readFile(path), text) { found.append(path) }
+                } catch {
+                    // SQLite closes such a file whenever it likes, also between two of these lines.
+                    if Self.unnamedFile(at: path) == file { throw error }
+                }
             }
         #endif
-        for path in paths {
-            if Self.contains(try readFile(path), Array(text.utf8)) { found.append(path) }
-        }
         return found
+    }
+
+    /// Returns the file behind a descriptor if it is one that SQLite made and unlinked at once.
+    private static func unnamedFile(at path: String) -> String? {
+        var target = [CChar](repeating: 0, count: 4096)
+        guard readlink(path, &target, 4095) > 0 else { return nil }
+        let name = target.withUnsafeBufferPointer { String(cString: $0.baseAddress.unsafelyUnwrapped) }
+        return name.hasSuffix("(deleted)") && name.contains("etilqs") ? name : nil
     }
 
     private static func contains(_ bytes: [UInt8], _ text: [UInt8]) -> Bool {
