@@ -116,7 +116,8 @@ struct CacheDumpBackupTests {
                 #expect(outcome.error.contains("has schema version 32517; this program supports versions up to "))
                 #expect(
                     outcome.error.contains(
-                        "Use a newer version of the program, or another folder. Nothing was changed."
+                        "Install the newer version again, restore a backup from before the upgrade, "
+                            + "or use another folder. Nothing was changed."
                     )
                 )
             }

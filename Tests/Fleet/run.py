@@ -1,11 +1,12 @@
 """Checks the history of a fleet under faults; run.py --bin FOLDER [--seconds N] [--seed N]
-[--share responses|invalidations] [--cut-off serve|validate].
+[--share responses|invalidations] [--cut-off serve|validate] [--newer].
 
 Three gateways share purges and responses by a Redis and its replica, each through a relay that stalls, cuts,
 loses and spoils bytes. Clients read and operators purge while gateways and servers are killed,
 stopped, flushed, restored and failed over. 'history.py' has the rules. Now and then all faults end,
 and the fleet has to come to rest. At the end Redis and the origin are gone, and every node has to
-have every response all the same.
+have every response all the same. With --newer, a node of a newer version publishes records that the
+others cannot read: they must report them, and lose no other purge.
 """
 
 import argparse
@@ -28,7 +29,7 @@ REMOVAL = 65
 
 
 async def run(options, folder):
-    world = World(options.bin, folder, options.seed, options.share, options.cut_off)
+    world = World(options.bin, folder, options.seed, options.share, options.cut_off, options.newer)
     start = time.monotonic()
     world.history.removes_until = start + options.seconds - REMOVAL
     # Ended from outside, it ends its processes first.
@@ -58,8 +59,11 @@ def report(world, seconds, options):
         print(f"  {count:7} {kind}")
     print(f"  {world.origin.requests:7} requests at the origin, {world.origin.validations} of them validations")
     print(f"The longest rest took {world.rest:.1f} s to come. Seed {options.seed}, {seconds:.0f} s.")
+    if options.newer and not history.counts["unreadable records that a node reported"]:
+        print("error: no node reported a record of the newer version.", file=sys.stderr)
+        return 1
     if history.violations:
-        again = f"scripts/fleet {options.seconds} {options.seed}"
+        again = f"{'OPTIONS=--newer ' if options.newer else ''}scripts/fleet {options.seconds} {options.seed}"
         print(f"error: {history.counts['violations']} violations. Again: {again}", file=sys.stderr)
     return 1 if history.violations else 0
 
@@ -71,6 +75,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--share", choices=["responses", "invalidations"], default="responses")
     parser.add_argument("--cut-off", choices=["serve", "validate"], default="serve")
+    parser.add_argument("--newer", action="store_true")
     parser.add_argument("--keep", action="store_true", help="keeps the folder of stores and logs")
     options = parser.parse_args()
     folder = os.path.realpath(tempfile.mkdtemp(prefix="holdfast-fleet."))

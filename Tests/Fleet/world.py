@@ -19,13 +19,29 @@ CLIENTS = 3
 REST = 60
 
 
+# Appends a purge in a version of the record that no present program knows. Nodes of an older version
+# cannot say which responses it is about.
+NEWER_RECORD = """
+for _, key in ipairs(redis.call('KEYS', '*')) do
+  local last = redis.call('TYPE', key).ok == 'stream' and redis.call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1]
+  if last then
+    local fields = {}
+    for i = 1, #last[2], 2 do fields[last[2][i]] = last[2][i + 1] end
+    redis.call('XADD', key, string.match(last[1], '^%d+') .. '-*', 'p', string.char(2) .. string.rep('x', 200), 't', fields['t'])
+    return 'added'
+  end
+end
+return 'none'
+"""
+
+
 def marker(node):
     """A key that is purged only to see that a purge arrives."""
     return f"/marker/{node}"
 
 
 class World:
-    def __init__(self, bin_, folder, seed, share, cut_off):
+    def __init__(self, bin_, folder, seed, share, cut_off, newer=False):
         self.bin, self.folder, self.seed, self.share, self.cut_off = bin_, folder, seed, share, cut_off
         self.origin = Origin(self.randomness("origin"), [*KEYS, *map(marker, NODES)])
         self.engines = Engines("redis-server", folder, self.randomness("link"))
@@ -36,6 +52,8 @@ class World:
         self.node = "gw" if self.randomness("names").random() < 0.5 else None
         # Held by a fault of the servers, and by who must not meet one.
         self.calm = asyncio.Lock()
+        # Whether a node of a newer version takes part.
+        self.newer = newer
         # The longest time to come to rest.
         self.rest = 0
 
@@ -93,6 +111,8 @@ class World:
             for faults in (EngineFaults, NodeFaults):
                 chosen = faults(self.randomness(f"{faults.__name__} {name}"), self)
                 others.append(group.create_task(go_wrong(chosen, self.history, ends)))
+            if self.newer:
+                others.append(group.create_task(self.write_newer_records(self.randomness(f"newer {name}"), ends)))
             deadline = time.monotonic() + seconds
             while time.monotonic() < deadline and not self.history.has_ended:
                 await asyncio.sleep(0.1)
@@ -101,6 +121,21 @@ class World:
             await asyncio.gather(*others)
             for client in clients:
                 client.cancel()
+
+    async def write_newer_records(self, randomness, ends):
+        """A node of a newer version publishes purges that the others cannot read."""
+        while not ends.is_set():
+            await asyncio.sleep(randomness.uniform(0.2, 1))
+            try:
+                added = await self.engines.primary.command("EVAL", NEWER_RECORD, "0")
+            except (OSError, EOFError, TimeoutError):
+                continue
+            self.history.counts["records of a newer version"] += added == b"added"
+
+    async def count_newer_records(self):
+        """Each node says that it could not read purges. It is at rest all the same: it lost no other purge."""
+        for gateway in self.gateways:
+            self.history.counts["unreadable records that a node reported"] += int((await gateway.state()).get("unreadable_total", 0))
 
     def look_for_ends(self):
         for gateway in self.gateways:
@@ -114,12 +149,18 @@ class World:
         start = time.monotonic()
         self.history.note_fault("-- all faults have ended")
         self.lead_to_primary()
+        if self.newer and self.cut_off == "validate":
+            # Until then, a node validates every response, because it cannot read every purge. Elsewhere no
+            # such purge hides one that was lost.
+            await load.purge(self.history, self.gateways[0], load.ALL, {"all": True}, list(self.origin.versions))
         for gateway in self.gateways:
             await self.wait(f"{gateway.name} follows the log", lambda gateway=gateway: self.follows(gateway, start))
         # Twice: a purge of everything that reaches a node late covers the first markers too.
         for _ in range(2):
             await self.exchange_markers(start)
         self.rest = max(self.rest, time.monotonic() - start)
+        if self.newer:
+            await self.count_newer_records()
         self.history.counts["times at rest"] += 1
         self.history.note_fault("-- the fleet has come to rest")
         self.history.come_to_rest(NODES)

@@ -79,7 +79,9 @@ package final class SharingStatus: Sendable {
         var words = state == .following ? "following purges of other nodes" : state.name
         if state != .following, let problem = content.problem { words += ": \(problem)" }
         if content.unopened > 0 {
-            words += "; \(content.unopened) entries of the log cannot be opened because they use a different secret"
+            words +=
+                "; \(content.unopened) entries of the log cannot be opened: "
+                + "they use a different secret, or come from a newer version"
         }
         if !content.namesakes.isEmpty { words += "; another node has the same name" }
         if waiting > 0 { words += "; \(waiting) purges of this node are waiting" }

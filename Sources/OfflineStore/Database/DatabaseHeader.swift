@@ -40,7 +40,8 @@ package enum DatabaseHeader: Equatable {
         throw StoreError(
             code: .newerSchema,
             message: "The database '\(path)' has schema version \(version); this program supports versions up to "
-                + "\(Migrations.latestVersion). Use a newer version of the program, or another folder. Nothing was changed."
+                + "\(Migrations.latestVersion). Install the newer version again, restore a backup from before the "
+                + "upgrade, or use another folder. Nothing was changed."
         )
     }
 

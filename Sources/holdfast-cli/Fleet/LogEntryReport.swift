@@ -72,7 +72,7 @@ struct LogEntryReport: Encodable {
                 inherited.map { "it inherited the log up to \($0)" }
                 ?? "it had no log (a new server, or one that lost its data)"
             words = "a new server: epoch \(epoch ?? ""); \(rest)"
-        case .unreadable: words = "cannot be read: sealed with another secret, or not written by Holdfast"
+        case .unreadable: words = "cannot be read: sealed with another secret or by a newer version, or foreign"
         }
         return "\(position.padded(24))  \(addedAt.padded(24))  \(words.printable)"
     }
