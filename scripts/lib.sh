@@ -33,6 +33,14 @@ swift_() {
 # linked into the tools, so they run without an installed Swift and call the runtime directly.
 release_options='--configuration release'
 if [ "$(uname -s)" = Linux ]; then release_options="$release_options --static-swift-stdlib"; fi
+# REPRODUCIBLE=1 builds exactly the versions in Package.resolved, and keeps the folder of the build out
+# of the tools: scripts/dist. The tools are stripped of debug information anyway, and the linker's ID of
+# a build is a hash of it.
+if [ -n "${REPRODUCIBLE:-}" ]; then
+    real=$(pwd -P)
+    release_options="$release_options --force-resolved-versions -debug-info-format none -Xlinker --build-id=none"
+    release_options="$release_options -Xswiftc -file-prefix-map -Xswiftc $real=. -Xcc -ffile-prefix-map=$real=. -Xcxx -ffile-prefix-map=$real=."
+fi
 
 # A terminal shows progress on one line. Elsewhere, each of a thousand files would produce a line,
 # so only errors are printed.

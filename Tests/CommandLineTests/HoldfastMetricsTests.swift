@@ -110,7 +110,7 @@ struct HoldfastMetricsTests {
         try await PurgedGateway.withOrigin { gateway, _ in
             let text = try await gateway.curl("/metrics").text
             let lines = text.split(separator: "\n").filter { $0.hasPrefix("holdfast_build_info{") }
-            let labels = #/version="unreleased",revision="unknown",swift="6\.[0-9].*",sqlite="3\..+"/#
+            let labels = #/version="development",revision="unknown",swift="6\.[0-9].*",sqlite="3\..+"/#
             #expect(lines.count == 1 && lines[0].contains(labels) && lines[0].hasSuffix("} 1"), "\(lines)")
         }
     }

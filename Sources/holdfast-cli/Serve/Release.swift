@@ -1,9 +1,10 @@
 /// The release that this program is built from.
+///
+/// `scripts/version --stamp` replaces this file in the copy of the sources from which a release is
+/// built. No step of a build changes it or runs Git, so a build from a clone reports these values.
 enum Release {
-    /// The version in reports and in the Debian package; scripts/deb reads this line. Nothing has
-    /// been released yet.
-    static let version = "unreleased"
-    /// The commit. A build cannot determine it: a plugin would have to run Git on every build, and
-    /// the sources may not be in a repository. To build from a commit, you can set it here.
+    /// The version in reports, metrics and traces. A release has the version in the file VERSION.
+    static let version = "development"
+    /// The commit.
     static let revision = "unknown"
 }
