@@ -10,7 +10,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo demo-fleet unit deb test test-clients test-packages test-deb test-container image test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-schema test-switches h2-cases simulate crash backup soak fleet cluster pairs restarts compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-fleet benchmark-store traces docs api lint format clean
+.PHONY: help setup build release install run demo demo-fleet unit deb dist test test-clients test-packages test-deb test-rpm test-container image test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-schema test-switches h2-cases simulate crash backup soak fleet cluster pairs restarts upgrade compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-fleet benchmark-store traces docs api lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -31,6 +31,9 @@ install: ## Install the tools (and the systemd unit) into PREFIX (/usr/local), b
 
 deb: ## Build a Debian package of the tools, service and manual in SCRATCH/deb
 	@scripts/deb
+
+dist: ## Make the files of a release in SCRATCH/dist: package, tarball, SBOM, checksums; OPTIONS=--compare
+	@scripts/dist $(OPTIONS)
 
 run: ## Run the gateway in front of a sample origin, or of ORIGIN=https://…, until Ctrl-C
 	@scripts/run
@@ -64,6 +67,9 @@ test-traces: ## Parse the recorded spans with OpenTelemetry's library from PyPI
 
 test-deb: ## Install, use, upgrade and purge the Debian package in a clean system; needs root
 	@scripts/test-deb
+
+test-rpm: ## Build an RPM and check its files and requirements (Debian: rpm)
+	@scripts/test-rpm
 
 test-container: ## Check the Containerfile with hadolint, and that the files it names exist
 	@scripts/test-container
@@ -112,6 +118,9 @@ pairs: ## Look for leaks that need two settings, for SECONDS (600)
 
 restarts: ## Restart the built gateway under load: none of REQUESTS (10000) may fail
 	@scripts/restarts $(or $(REQUESTS),10000)
+
+upgrade: ## Upgrade the gateway under load from the build in Tests/Upgrade/BASE and old stores; downgrade
+	@scripts/upgrade $(OPTIONS)
 
 compare: ## Check that two programs respond alike, byte for byte: OLD=file NEW=file
 	@scripts/compare-programs "$(OLD)" "$(NEW)"

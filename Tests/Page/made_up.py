@@ -78,7 +78,7 @@ def overview(scenario):
     unreachable = {"mixed": 1, "store": 3, "hostile": 3}.get(scenario, 0)
     down = origins(unreachable)
     value = {
-        "at": instant(), "responsesFrom": "origin", "phase": "serving", "version": "unreleased",
+        "at": instant(), "responsesFrom": "origin", "phase": "serving", "version": "1.0.0",
         "summary": "Serving. Every origin can be reached.", "startedAt": instant(-152169), "uptimeSeconds": 152169,
         "listening": "0.0.0.0:8080", "mode": {"mode": "automatic", "configured": "automatic"},
         "staleness": {"staleness": "configured"}, "origins": down, "originCount": 3, "unreachableCount": unreachable,
