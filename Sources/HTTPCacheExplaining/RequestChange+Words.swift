@@ -36,12 +36,16 @@ extension PreparedRequest.Change {
         case .secretParameter(let name):
             ("secret", "parameter '\(name)' is sent, and is treated as a credential: not in the key's target")
         case .keyedContent: ("store.content", "the content is part of the key")
+        case .keyedJSON: ("store.content", "the content is part of the key, as JSON in canonical form")
+        case .ignoredMember(let path):
+            ("ignore.members", "member '\(path)' of the content is sent, but is not in the key")
         case .principal(.field(let name)):
             ("store.per", "stored only for the principal that the field '\(name.rawName)' identifies")
         case .principal(.cookie(let name)):
             ("store.per", "stored only for the principal that the cookie '\(name)' identifies")
         case .bypassed: ("bypass", "bypasses the store")
         case .methodNotStored: ("store.methods", "bypasses the store: its method is not in 'store.methods'")
+        case .credentialsNotStored: ("credentials", "bypasses the store: it has credentials")
         }
     }
 }

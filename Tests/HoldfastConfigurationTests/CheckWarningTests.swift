@@ -55,9 +55,26 @@ import Testing
     func postWithoutContentIsReported(_ store: String, _ effect: String?) throws {
         let warnings = try Self.warnings("rules:\n- {match: {url: /a}, store: \(store)}")
         let message = effect.map {
-            "f:3: rule 1: store.methods: Responses to POST are stored only with 'store.content'\($0). Add 'content: any' or 'content: graphql' to 'store'."
+            "f:3: rule 1: store.methods: Responses to POST are stored only with 'store.content'\($0). Add 'content: any', 'content: json' or 'content: graphql' to 'store'."
         }
         #expect(warnings == (message.map { [$0] } ?? []))
+    }
+
+    @Test(
+        arguments: [
+            ("[user]", "'user', but the key does not have it"),
+            ("[user, \"a[*].id\"]", "'user', 'a[*].id', but the key does not have them"),
+        ]
+    )
+    func ignoredMembersAreReported(_ members: String, _ effect: String) throws {
+        let warnings = try Self.warnings(
+            "rules:\n- {store: {content: json}, ignore: {members: \(members)}, credentials: none}"
+        )
+        #expect(
+            warnings == [
+                "f:3: rule 1: ignore.members: The origin gets \(effect). If a response depends on an ignored member, one client decides what all clients get."
+            ]
+        )
     }
 
     /// Mutant: cookies that are kept are reported, too.

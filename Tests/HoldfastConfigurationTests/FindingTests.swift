@@ -548,6 +548,15 @@ import Testing
             "1: store.content: It applies to POST, which is not in 'store.methods' (line 3)."
         ),
         (
+            "{ignore: {members: [user]}}",
+            "1: ignore.members: It has no effect without 'store.content: json' in the same rule. Add it."
+        ),
+        (
+            "{store: {content: json}, ignore: {members: [\"a[0]\"]}}",
+            "1: ignore.members: 'a[0]' is not a member. Write names separated by dots, and '[*]' for each item of a list, such as 'messages[*].id'."
+        ),
+        ("{credentials: some}", "1: credentials: Expected none, not 'some'."),
+        (
             "{store: {per: {cookie: sid}}, ignore: {fields: [cookie]}}",
             "1: store.per: It uses 'Cookie', which 'ignore.fields' (line 3) ignores. Remove it from that list."
         ),

@@ -33,18 +33,19 @@ import Testing
             freshness: {lifetime: 5 m, default: 1 h, errors: 30 s}
             stale: {while-revalidate: 1 m, unreachable: unlimited, on-error: 1 d, offline: 7 d, ignore: [must-revalidate]}
             mode: preferStored
-            ignore: {parameters: [session, "cache_*"], fields: [User-Agent], directives: [no-store, private]}
+            ignore: {parameters: [session, "cache_*"], fields: [User-Agent], directives: [no-store, private], members: [user, "messages[*].id"]}
             cookies: {keep: [sid, "wp_*"], forward: all}
             vary: {cookies: {lang: [de, en]}, fields: {X-Device: [phone, desktop], Accept-Language: de}}
             normalize: {sort-parameters: true, drop-parameters: [tracking, foo], accept-encoding: true}
             tags: [catalogue]
             tags-from: [Surrogate-Key, CACHE-tag, xkey, XKey]
-            store: {methods: [GET, POST], statuses: [200, 404], largest: 10 MiB, smallest: 1 B, content: graphql, per: {cookie: sid}, without-cookies: [seen], pin: true}
+            store: {methods: [GET, POST], statuses: [200, 404], largest: 10 MiB, smallest: 1 B, content: json, per: {cookie: sid}, without-cookies: [seen], pin: true}
             to-origin: {set: {X-Api-Key: {env: API_KEY}, X-Plain: text}, remove: [Referer]}
             to-client: {set: {X-Served-By: holdfast}, remove: [Server]}
             guard: off
             eager-refresh: 0.8
             fleet: false
+            credentials: none
             timeouts: {soft: 500 ms, hard: 10 s}
             breaker: off
         """
@@ -165,7 +166,8 @@ import Testing
         #expect(settings.overrides.statuses == [200, 404] && settings.methods == [.get, .post])
         #expect(settings.target.droppedParameters == RuleSettings.trackingParameters + ["foo"])
         #expect(settings.target.sortsParameters && settings.normalizesAcceptEncoding && settings.isPinned)
-        #expect(settings.keyedContent == .graphQL && settings.principal == .cookie("sid"))
+        #expect(settings.ignoredMembers == MemberPaths(["user", "messages[*].id"]) && !settings.admitsCredentials)
+        #expect(settings.keyedContent == .json && settings.principal == .cookie("sid"))
         #expect(settings.requestFields.set[HTTPField.Name("X-Api-Key") ?? .accept] == "hunter2")
         #expect(settings.responseFields.removed == [.server] && settings.goodDataGuard == .off)
         #expect(!settings.isForFleet)

@@ -168,6 +168,20 @@ struct ConfigurationTests {
         }
     }
 
+    @Test func ignoredMembersNeedRequestsWithoutCredentials() throws {
+        let yaml = "version: 1\nroutes: [{name: a, origin: \"http://a.example\"}]\nrules:\n"
+        let rule = "- {store: {content: json}, ignore: {members: [user]}"
+        let file = try HoldfastConfiguration.Configuration(yaml: yaml + rule + "}")
+        let error = #expect(throws: ConfigurationError.self) { try GatewayConfiguration(file) }
+        #expect(
+            error.map { "\($0)" }?.contains(
+                "ignore.members: It needs 'credentials: none' in the same rule: an ignored member could name a user."
+            ) == true
+        )
+        _ = try GatewayConfiguration(file, routes: nil, listeners: [], isForJob: true)
+        _ = try GatewayConfiguration(HoldfastConfiguration.Configuration(yaml: yaml + rule + ", credentials: none}"))
+    }
+
     @Test("The same rule from a file and as Swift values: the second request is a hit", arguments: [true, false])
     func addsFreshness(isFromFile: Bool) async throws {
         var settings = RuleSettings()

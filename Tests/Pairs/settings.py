@@ -44,12 +44,13 @@ RULE = {
     "store.statuses": [None, [200, 301, 404], [404]],
     "store.largest": [None, "1 MiB", "1 B"],
     "store.smallest": [None, "1 B"],
-    "store.content": [None, "any", "graphql"],
+    "store.content": [None, "any", "graphql", "json"],
     "store.per": [None, {"cookie": "sid"}, {"field": "Authorization"}, {"field": "X-Principal"}],
     "store.without-cookies": [None, ["issued"]],
     "store.pin": [None, True],
     "fleet": [None, False],
     "bypass": [None, True],
+    "credentials": [None, "none"],
     "guard": [None, True],
     "eager-refresh": [None, 0.0],
     "to-origin.set": [None, {"X-Operator-Key": {"env": "PAIRS_SECRET"}}],
@@ -199,6 +200,7 @@ FIXED = {
     "listener:proxy-protocol": "in each world in which 'clients.trusted' names the proxy",
     "listener:tls.certificates": "in each world",
     "rule:name": "in messages alone",
+    "rule:ignore.members": "all clients get what the origin made of one client's members; KeyedJSONTests",
 } | {
     f"top:fleet.{name}": "make fleet checks histories of nodes that share"
     for name in [

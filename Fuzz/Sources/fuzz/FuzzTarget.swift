@@ -33,6 +33,7 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "log-record", run: logRecord),
         FuzzTarget(name: "log-replies", run: logReplies),
         FuzzTarget(name: "envelope", run: envelope),
+        FuzzTarget(name: "canonical-json", run: canonicalJSON),
     ]
 
     /// The target that the first argument names. It is static, because the driver's callback is a C

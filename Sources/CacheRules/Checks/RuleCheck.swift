@@ -182,7 +182,7 @@ extension RuleCheck {
             if let size, size < 0 { report(name, "A size must be 0 B or more.") }
         }
         if settings.store.content == .asRequested {
-            report("store.content", "Write 'any' or 'graphql', or remove the setting.")
+            report("store.content", "Write 'any', 'graphql' or 'json', or remove the setting.")
         }
         if settings.tagsFrom?.isEmpty == true {
             report("tags-from", "The list is empty. Add fields, or remove the setting.")
@@ -238,6 +238,7 @@ extension RuleCheck {
         }
         checkPrincipal(settings)
         for fault in CookieCheck(settings).faults({ other($0) }) { report(fault.setting, fault.message) }
+        for fault in KeyedContentCheck(settings).faults { report(fault.setting, fault.message) }
         checkMode(settings)
         checkParameters(settings)
     }

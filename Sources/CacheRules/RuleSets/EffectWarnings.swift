@@ -12,6 +12,7 @@ extension RuleSet {
             warnings += entry.rule.match.methods.compactMap { KnownMethods.warning(about: $0.rawValue) }
                 .map { check.finding("match.method", $0) }
             if let message = unstoredPost(entry.rule) { warnings.append(check.finding("store.methods", message)) }
+            if let message = ignoredMembers(entry.rule) { warnings.append(check.finding("ignore.members", message)) }
             warnings += droppedCookies(of: entry).map { check.finding("match.cookie", $0) }
             warnings += leftOutTokens(entry.rule).map { check.finding("store.without-cookies", $0) }
         }
@@ -25,7 +26,16 @@ extension RuleSet {
         else { return nil }
         let isAlone = !methods.contains { $0 == .get || $0.rawValue == "QUERY" }
         return "Responses to POST are stored only with 'store.content'\(isAlone ? ", so nothing is stored" : ""). "
-            + "Add 'content: any' or 'content: graphql' to 'store'."
+            + "Add 'content: any', 'content: json' or 'content: graphql' to 'store'."
+    }
+
+    /// Returns a warning that clients share responses although the origin can tell their requests
+    /// apart.
+    private func ignoredMembers(_ rule: Rule) -> String? {
+        guard let paths = rule.settings.ignore.members, !paths.isEmpty else { return nil }
+        let names = paths.map { shown($0) }.joined(separator: ", ")
+        return
+            "The origin gets \(names), but the key does not have \(paths.count == 1 ? "it" : "them"). If a response depends on an ignored member, one client decides what all clients get."
     }
 
     /// The usual names of cookies that hold the CSRF token of a visitor's forms: of Django,

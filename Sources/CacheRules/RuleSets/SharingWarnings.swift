@@ -30,3 +30,17 @@ extension RuleSet {
         return ("freshness.lifetime", "replaces the lifetime that 'must-revalidate' and 's-maxage' apply to")
     }
 }
+
+extension RuleSet {
+    /// Findings for rules that ignore members of content for requests with credentials. In a
+    /// gateway for many clients, one user's response would be served to others.
+    package var memberFindings: [ConfigurationError.Finding] {
+        rules.enumerated().compactMap { index, rule in
+            guard rule.settings.ignore.members != nil, rule.settings.withoutCredentials != true else { return nil }
+            return RuleCheck(rule, number: index + 1).finding(
+                "ignore.members",
+                "It needs 'credentials: none' in the same rule: an ignored member could name a user. Requests with credentials then bypass the store."
+            )
+        }
+    }
+}

@@ -78,6 +78,9 @@ public struct RuleSettings: Sendable, Hashable {
         /// `directives`: response directives that are ignored: `no-store`, `no-cache`, `private`,
         /// `must-revalidate`, `proxy-revalidate`, `s-maxage`.
         public var directives: PolicyOverrides.Directives?
+        /// `members`: members of JSON content that are sent, but are not in the key: `user`,
+        /// `metadata.trace`, `messages[*].id`. They need ``Storing/content`` `json`.
+        public var members: [String]?
         /// Creates settings with no values.
         public init() {}
     }
@@ -106,8 +109,8 @@ public struct RuleSettings: Sendable, Hashable {
         public var largest: Int64?
         /// `smallest`: the minimum size of a stored body, in bytes.
         public var smallest: Int64?
-        /// `content`: `any` or `graphql`. The content of a POST request becomes part of the key,
-        /// and the response may be stored.
+        /// `content`: `any`, `graphql` or `json`. The content of a POST request becomes part of the
+        /// key, and the response may be stored.
         public var content: ExchangeSettings.KeyedContent?
         /// `per`: the request field or cookie that identifies the principal, as `{field: NAME}` or
         /// `{cookie: NAME}`. Each principal has separate responses.
@@ -163,6 +166,8 @@ public struct RuleSettings: Sendable, Hashable {
     public var fleet: Bool?
     /// `bypass`: whether responses are neither stored nor served from the store.
     public var bypass: Bool?
+    /// `credentials`: `none`, as `true`. Requests with credentials bypass the store.
+    public var withoutCredentials: Bool?
     /// `to-origin`
     public var toOrigin = Fields()
     /// `to-client`

@@ -66,6 +66,7 @@ extension Setting {
             settings.ignoredFields = Set(names)
             settings.overrides.ignoredFields = Set(names.map(\.canonicalName))
         },
+        texts("ignore.members", .request, \.ignore.members, of: "members") { $1.ignoredMembers = MemberPaths($0) },
         Setting(
             "ignore.directives",
             .response,
@@ -145,9 +146,9 @@ extension Setting {
             "store.content",
             .request,
             \.store.content,
-            shape: .word(["any", "graphql"]),
+            shape: .word(["any", "graphql", "json"]),
             read: { value throws(Refusal) in
-                try value.word([("any", ExchangeSettings.KeyedContent.any), ("graphql", .graphQL)])
+                try value.word([("any", ExchangeSettings.KeyedContent.any), ("graphql", .graphQL), ("json", .json)])
             },
             written: Writers.content
         ) { $1.keyedContent = $0 },
@@ -165,6 +166,14 @@ extension Setting {
         flag("store.pin", .response, \.store.pin) { $1.isPinned = $0 },
         flag("fleet", .request, \.fleet) { $1.isForFleet = $0 },
         flag("bypass", .request, \.bypass, worksWithBypass: true) { $1.isBypassed = $0 },
+        Setting(
+            "credentials",
+            .request,
+            \.withoutCredentials,
+            shape: .word(["none"]),
+            read: { value throws(Refusal) in try value.word([("none", true)]) },
+            written: { $0 ? "none" : "any" }
+        ) { $1.admitsCredentials = !$0 },
         Setting(
             "guard",
             .response,

@@ -23,6 +23,7 @@ package enum Writers {
         case .asRequested: "as requested"
         case .any: "any"
         case .graphQL: "graphql"
+        case .json: "json"
         }
     }
 

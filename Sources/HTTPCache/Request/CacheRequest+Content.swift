@@ -4,21 +4,35 @@ import HTTPTypes
 import NIOCore
 
 extension CacheRequest {
-    /// The request's content, as used in the cache key.
+    /// Returns the request's content, as used in the cache key.
     ///
-    /// `nil` for GET and HEAD without content. If a GET or HEAD has content, the key includes it:
-    /// RFC 9110 §9.3.1 gives such content no meaning, but some servers read it.
-    var keyContent: StoreKey.Content? {
+    /// - Parameter settings: the rules for the request.
+    /// - Returns: `nil` for GET and HEAD without content. If a GET or HEAD has content, the key
+    ///   includes it: RFC 9110 §9.3.1 gives such content no meaning, but some servers read it.
+    func keyContent(_ settings: ExchangeSettings?) -> StoreKey.Content? {
         guard isContentKeyed || hasContent else { return nil }
+        return StoreKey.Content(
+            type: head.headerFields[.contentType],
+            coding: head.headerFields[.contentEncoding],
+            sha256: settings.flatMap { canonicalJSON($0)?.sha256 } ?? digest
+        )
+    }
+
+    private var digest: [UInt8] {
         var hash = SHA256()
         if case .buffer(let buffer) = body {
             buffer.withUnsafeReadableBytes { hash.update(bufferPointer: $0) }
         }
-        return StoreKey.Content(
-            type: head.headerFields[.contentType],
-            coding: head.headerFields[.contentEncoding],
-            sha256: Array(hash.finalize())
-        )
+        return Array(hash.finalize())
+    }
+
+    /// Returns the content of a POST whose rule keys JSON. Returns `nil` for other requests, and
+    /// for content that has no canonical form: its bytes are keyed.
+    func canonicalJSON(_ settings: ExchangeSettings) -> CanonicalJSON? {
+        guard settings.keyedContent == .json, head.method == .post, case .buffer(let buffer)? = body,
+            let type = plainMediaType, type == "application/json" || type.hasSuffix("+json")
+        else { return nil }
+        return try? CanonicalJSON(Array(buffer.readableBytesView), ignoring: settings.ignoredMembers)
     }
 
     private var hasContent: Bool {

@@ -11,15 +11,22 @@ extension CacheRequest {
     /// extension does not qualify either, because some servers use that name instead of the
     /// document.
     var isGraphQLQuery: Bool {
-        guard head.method == .post, case .buffer(let buffer)? = body,
-            head.headerFields[values: .contentType].count == 1, let type = head.headerFields[.contentType],
-            (head.headerFields[.contentEncoding] ?? "identity").lowercased() == "identity",
-            Self.isUTF8(type), TargetURI(request: head)?.mayHold(Self.operationParameters) == false
+        guard head.method == .post, case .buffer(let buffer)? = body, let type = plainMediaType,
+            TargetURI(request: head)?.mayHold(Self.operationParameters) == false
         else { return false }
-        guard ["application/json", "application/graphql+json"].contains(type.mediaType),
+        guard ["application/json", "application/graphql+json"].contains(type),
             let content = GraphQLContent(Array(buffer.readableBytesView))
         else { return false }
         return GraphQLDocument.operation(in: content.query, named: content.operationName) == .query
+    }
+
+    /// The media type of content that a server reads as UTF-8 and does not decode; `nil` if that is
+    /// not certain.
+    var plainMediaType: String? {
+        guard head.headerFields[values: .contentType].count == 1, let type = head.headerFields[.contentType],
+            (head.headerFields[.contentEncoding] ?? "identity").lowercased() == "identity", Self.isUTF8(type)
+        else { return nil }
+        return type.mediaType
     }
 
     /// Parameters in which servers look for the operation. Some servers check them before they read

@@ -35,6 +35,7 @@ package struct JSONScanner {
     private var position = 0
     private var depth = 0
     private var count = 0
+    private var numberStart = 0
 
     /// Reads a text.
     ///
@@ -77,6 +78,9 @@ package struct JSONScanner {
         default: return .number(try number())
         }
     }
+
+    /// The number that ``next()`` returned last, as written.
+    package var numberText: Slice<UnsafeBufferPointer<UInt8>> { bytes[numberStart..<position] }
 
     /// Reads the members of an object that has begun.
     ///
@@ -227,6 +231,7 @@ package struct JSONScanner {
     /// Reads a number. RFC 8259 §6
     private mutating func number() throws(ScanError) -> Double {
         let start = position
+        numberStart = start
         if isNext(UInt8(ascii: "-")) { position += 1 }
         if isNext(UInt8(ascii: "0")) { position += 1 } else { try digits() }
         if isNext(UInt8(ascii: ".")) {

@@ -37,12 +37,18 @@ extension PreparedRequest {
         case secretParameter(String)
         /// The content of a POST is in the key.
         case keyedContent
+        /// The content of a POST is in the key in its canonical form, because it is JSON.
+        case keyedJSON
+        /// Members of the content are sent but not keyed. The value is their path.
+        case ignoredMember(String)
         /// The response is stored only for its principal, which this source identifies.
         case principal(ExchangeSettings.PrincipalSource)
         /// The request bypasses the store.
         case bypassed
         /// The request bypasses the store, because responses to its method are not stored.
         case methodNotStored
+        /// The request bypasses the store, because it has credentials.
+        case credentialsNotStored
     }
 
     /// The changes that the rules made to the request, in order. They are for people and are
@@ -70,12 +76,19 @@ extension PreparedRequest {
         if settings.normalizesAcceptEncoding, let value = after[.acceptEncoding], value != before[.acceptEncoding] {
             changes.append(.normalizedAcceptEncoding(value))
         }
-        if request.keysContent, !presented.keysContent { changes.append(.keyedContent) }
+        if request.isContentKeyed, request.canonicalJSON(settings) != nil {
+            changes.append(.keyedJSON)
+            changes += settings.ignoredMembers.paths.map(Change.ignoredMember)
+        } else if request.keysContent, !presented.keysContent {
+            changes.append(.keyedContent)
+        }
         if isPerPrincipal, let principal = settings.principal { changes.append(.principal(principal)) }
         if settings.isBypassed {
             changes.append(.bypassed)
         } else if !settings.admits(request.head.method) {
             changes.append(.methodNotStored)
+        } else if isRefusedForCredentials {
+            changes.append(.credentialsNotStored)
         }
         return changes
     }

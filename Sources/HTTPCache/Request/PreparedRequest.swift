@@ -34,6 +34,9 @@ package final class PreparedRequest: Sendable {
     /// Whether cookies are sent that are not in the key. The response may depend on them, so it is
     /// for this request only.
     let sendsUnkeyedCookies: Bool
+    /// Whether the request bypasses the store because it has credentials:
+    /// ``ExchangeSettings/admitsCredentials``.
+    let isRefusedForCredentials: Bool
     /// The engine's policy, with the rules' overrides for response fields.
     package let policy: CachePolicy
     /// The head that selects variants, if it differs from the request's.
@@ -184,6 +187,7 @@ package final class PreparedRequest: Sendable {
         // The renewed response is for every client with the same kept cookies and listed values.
         sentCookies = other.cookies?.sent(isForOne: false)
         sendsUnkeyedCookies = false
+        isRefusedForCredentials = other.isRefusedForCredentials
         policy = other.policy
         selectingHead = other.selectingHead
         mode = other.mode
@@ -244,17 +248,21 @@ package final class PreparedRequest: Sendable {
         let listed = settings.flatMap { $0.listed.isEmpty ? nil : $0.listed }
         policy.selectsByListedValues = listed != nil
         self.policy = policy
+        // Most requests do not identify their sender. Credentials that a rule ignores count too,
+        // because the origin gets them.
+        let isAnonymous = principal == nil && !hasCredentialFields && secrets == nil && request.principal == nil
+        isRefusedForCredentials = settings?.admitsCredentials == false && (!isAnonymous || sendsUnkeyedCookies)
         guard request.storage != .never, request.isKeyed, settings?.isBypassed != true,
-            settings?.admits(method) != false
+            settings?.admits(method) != false, !isRefusedForCredentials
         else {
             key = nil
             selectingHead = nil
             return
         }
         let target = rewritten?.keyed ?? presentedTarget
-        // Most requests do not identify their sender.
-        if principal == nil, !hasCredentialFields, secrets == nil, request.principal == nil {
-            key = StoreKey(method: method, target: target, content: request.keyContent)
+        let content = request.keyContent(settings)
+        if isAnonymous {
+            key = StoreKey(method: method, target: target, content: content)
             selectingHead = Self.selecting(nil, request.head, by: scheme, listed, cookies)
             return
         }
@@ -263,7 +271,7 @@ package final class PreparedRequest: Sendable {
                 ?? snapshot.partitions.partition(of: request, ignoring: settings?.ignoredFields ?? []),
             method: method,
             target: target,
-            content: request.keyContent
+            content: content
         )
         let selecting = snapshot.partitions.selecting(
             request.head,
@@ -326,7 +334,7 @@ package final class PreparedRequest: Sendable {
     private static func keysContent(of presented: CacheRequest, _ settings: ExchangeSettings) -> Bool {
         guard settings.mayKeyContent, presented.head.method == .post, presented.storage != .never else { return false }
         if case .stream = presented.body { return false }
-        return settings.keyedContent == .any || presented.isGraphQLQuery
+        return settings.keyedContent != .graphQL || presented.isGraphQLQuery
     }
 }
 

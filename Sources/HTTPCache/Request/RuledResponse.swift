@@ -83,7 +83,7 @@ package struct RuledResponse: Sendable {
         self.staleness = staleness
         isPassedBy =
             settings.isBypassed || !settings.admits(parts.method)
-            || !settings.stores(head.status)
+            || !settings.stores(head.status) || (!settings.admitsCredentials && parts.partition != .common)
     }
 
     private static func head(_ stored: StoredResponseHead, _ settings: ExchangeSettings) -> StoredResponseHead {
@@ -126,6 +126,8 @@ extension RuledResponse {
         case parameters
         /// The value of a field that was ignored and is no longer ignored.
         case fields
+        /// The content, of which only a digest is stored, because it is now keyed in another form.
+        case content
     }
 
     /// Returns the properties that cannot be determined if these rules replace the old rules.
@@ -146,6 +148,9 @@ extension RuledResponse {
         let parameters = Set(old.settings.target.ignoredParameters)
         if !parameters.isSubset(of: settings.target.ignoredParameters) { unknowns.insert(.parameters) }
         if settings.listed != old.settings.listed { unknowns.insert(.fields) }
+        if request.method == .post, settings.contentForm != old.settings.contentForm {
+            unknowns.insert(.content)
+        }
         let fields = old.settings.overrides.ignoredFields
         let nowRelevant = fields.subtracting(settings.overrides.ignoredFields)
         if head.fields[values: .vary].contains(where: { line in
@@ -160,6 +165,9 @@ extension RuledResponse {
 }
 
 extension ExchangeSettings {
+    /// The members that are left out of keyed JSON; `nil` if content is keyed by its bytes.
+    fileprivate var contentForm: MemberPaths? { keyedContent == .json ? ignoredMembers : nil }
+
     /// The credential fields that a rule ignores, removes or sets.
     fileprivate var uncountedCredentials: Set<String> {
         var names = ignoredFields.union(requestFields.removed)

@@ -26,6 +26,11 @@ public struct ExchangeSettings: Sendable, Hashable {
         /// The content of a POST that contains a GraphQL query, but not a mutation or a
         /// subscription.
         case graphQL
+        /// The content of every POST. JSON is keyed in a canonical form, so neither the order of
+        /// members nor white space distinguishes requests: see ``ExchangeSettings/ignoredMembers``.
+        /// Other content is keyed by its bytes, and so is JSON that servers may read in different
+        /// ways: with a member that occurs twice, or nested too deeply.
+        case json
     }
 
     /// The part of a request that identifies its principal. Its value goes into the key only as an
@@ -67,6 +72,11 @@ public struct ExchangeSettings: Sendable, Hashable {
     public var normalizesAcceptEncoding = false
     /// The content that becomes part of the key.
     public var keyedContent = KeyedContent.asRequested
+    /// Members of JSON content that are sent but not keyed, with ``KeyedContent/json``. Requests
+    /// that differ only in these members get the same response.
+    public var ignoredMembers = MemberPaths([])
+    /// Whether requests with credentials use the store. If not, they bypass it.
+    public var admitsCredentials = true
     /// The source of the principal. Responses are stored per principal, as in a private cache: only
     /// in the principal's partition. Requests without a principal are handled as usual.
     public var principal: PrincipalSource?

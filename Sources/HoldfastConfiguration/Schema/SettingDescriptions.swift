@@ -233,6 +233,8 @@ enum SettingDescriptions {
             "'true': responses are neither stored nor served from the store. Default: 'false'.",
         "rule.cookies":
             "In the key: the kept cookies only: see cookies. Sent to the origin: the kept cookies; with 'forward: all', all of them.",
+        "rule.credentials":
+            "'none': requests with credentials bypass the store, even with credentials in 'ignore.fields'. Fields that 'to-origin.set' sets do not count. Default: such requests use the store as their responses allow.",
         "rule.eager-refresh":
             "As at the top level. Default: the top level's.",
         "rule.fleet":
@@ -249,6 +251,8 @@ enum SettingDescriptions {
             "Response directives to ignore: 'no-store', 'no-cache', 'private', 'must-revalidate', 'proxy-revalidate', 's-maxage'. Responses to requests with 'Authorization' are then stored only with 'public' (§3.5). Default: none.",
         "rule.ignore.fields":
             "In the key: no: these fields select neither variants nor principals, and are not stored. Sent to the origin: yes.",
+        "rule.ignore.members":
+            "In the key: no: members of JSON content, such as 'user' and 'messages[*].id'. See JSON content. Sent to the origin: yes.",
         "rule.ignore.parameters":
             "In the key: no, and not stored. A trailing '*' matches any ending. Sent to the origin: yes.",
         "rule.mode":
@@ -270,7 +274,7 @@ enum SettingDescriptions {
         "rule.stale.while-revalidate":
             "Applies if: the origin may be contacted, and the stored status is below 400: the response is served immediately and validated in the background. Default: the response's own 'stale-while-revalidate'.",
         "rule.store.content":
-            "In the key: a POST's content: 'any', or 'graphql', which excludes mutations. Sent to the origin: yes.",
+            "In the key: a POST's content: 'any'; 'graphql', which excludes mutations; or 'json', in canonical form. Sent to the origin: yes.",
         "rule.store.largest":
             "The largest and the smallest body that is stored. A 'store.largest' above the default has no effect, and 'holdfast check' warns about it. Default: an eighth of 'store.budget', at most 4 GiB; '0 B'.",
         "rule.store.methods":

@@ -35,8 +35,22 @@ extension GatewayConfiguration {
         routes: GatewayRoutes? = nil,
         listeners: [GatewayListener]
     ) throws {
+        try self.init(configuration, routes: routes, listeners: listeners, isForJob: false)
+    }
+
+    /// - Parameter isForJob: whether the gateway serves only one job, with one identity. If so,
+    ///   clients share nothing, and rules may ignore members of content also for requests with
+    ///   credentials.
+    package init(
+        _ configuration: HoldfastConfiguration.Configuration,
+        routes: GatewayRoutes?,
+        listeners: [GatewayListener],
+        isForJob: Bool
+    ) throws {
         let unrouted = routes == nil ? configuration.unroutedRules : []
         guard unrouted.isEmpty else { throw ConfigurationError(unrouted) }
+        let sharing = isForJob ? [] : configuration.rules.memberFindings
+        guard sharing.isEmpty else { throw ConfigurationError(sharing) }
         let fixedRoutes = FixedRoutes(routes == nil ? configuration.fixedRoutes : [])
         let isAnsweredHere = configuration.routes.isEmpty && !configuration.fixedRoutes.isEmpty
         let routes =

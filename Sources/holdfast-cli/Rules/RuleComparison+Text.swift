@@ -82,6 +82,7 @@ extension RuleComparison {
                 case .principal: "the principal is not stored"
                 case .parameters: "the request's parameters are not stored"
                 case .fields: "the request's fields are not stored"
+                case .content: "the request's content is not stored"
                 }
             }
             lines.append("      untold     \(words.joined(separator: ", "))")

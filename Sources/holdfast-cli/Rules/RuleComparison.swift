@@ -205,10 +205,11 @@ struct RuleComparison {
         "stale.while-revalidate", "stale.unreachable", "stale.on-error", "stale.offline", "stale.ignore",
         "ignore.directives", "store.per",
     ]
-    private static let storingSettings: Set<String> = ["bypass", "store.methods", "store.statuses"]
+    private static let storingSettings: Set<String> = ["bypass", "credentials", "store.methods", "store.statuses"]
     private static let schemeSettings: Set<String> = ["ignore.fields", "to-origin.remove", "to-origin.set"]
     private static let unknownSettings: Set<String> = [
         "store.per", "cookies", "vary", "ignore.parameters", "ignore.fields", "to-origin.remove", "to-origin.set",
+        "store.content", "ignore.members",
     ]
 
     /// The decisions of the rules for one response, before and after the change.
