@@ -105,6 +105,27 @@ extension FetchCase {
         ),
         FetchCase("an event stream", .passes(.endless), .ok, [.contentType: "text/event-stream; charset=utf-8"]),
         FetchCase(
+            "an event stream with a content coding",
+            .passes(.endless),
+            .ok,
+            [.contentType: "text/event-stream", .contentEncoding: "gzip"],
+            rules: { $0.eventStreams = EventStreamRule(ending: "x") }
+        ),
+        FetchCase(
+            "an event stream that a rule stores",
+            .stores,
+            .ok,
+            [.contentType: "text/event-stream"],
+            rules: { $0.eventStreams = EventStreamRule(ending: "x") }
+        ),
+        FetchCase(
+            "an event stream with another status",
+            .passes(.endless),
+            .nonAuthoritativeInformation,
+            [.contentType: "text/event-stream"],
+            rules: { $0.eventStreams = EventStreamRule(ending: "x") }
+        ),
+        FetchCase(
             "a stream of pictures",
             .passes(.endless),
             .ok,

@@ -44,7 +44,9 @@ import Testing
         #expect(plain.isSubset(of: shown))
         // These are found elsewhere: before the request is sent, while the body comes, or never for
         // a final response.
-        let elsewhere: Set<StorageRefusal> = [.bypass, .bodyLength, .unclearEnd, .statusNotFinal]
+        let elsewhere: Set<StorageRefusal> = [
+            .bypass, .bodyLength, .unclearEnd, .statusNotFinal, .cutShort, .lastEvent,
+        ]
         for refusal in StorageRefusal.allCases where !elsewhere.contains(refusal) {
             #expect(shown.contains(.passes(refusal)), "\(refusal)")
         }

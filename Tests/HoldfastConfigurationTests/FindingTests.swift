@@ -555,6 +555,18 @@ import Testing
             "{store: {content: json}, ignore: {members: [\"a[0]\"]}}",
             "1: ignore.members: 'a[0]' is not a member. Write names separated by dots, and '[*]' for each item of a list, such as 'messages[*].id'."
         ),
+        (
+            "{store: {events: {largest: 1 MiB}}}",
+            "1: store.events: 'ends-with' is missing. Write a text that only the last event of a whole stream holds."
+        ),
+        (
+            "{store: {events: {ends-with: \"a\\nb\"}}}",
+            "1: store.events: 'ends-with' must have 1 to 256 bytes and no control characters."
+        ),
+        (
+            "{store: {events: {ends-with: a, largest: 0 B}}}",
+            "1: store.events: 'largest' must be 1 B or more."
+        ),
         ("{credentials: some}", "1: credentials: Expected none, not 'some'."),
         (
             "{store: {per: {cookie: sid}}, ignore: {fields: [cookie]}}",

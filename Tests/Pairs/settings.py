@@ -45,6 +45,7 @@ RULE = {
     "store.largest": [None, "1 MiB", "1 B"],
     "store.smallest": [None, "1 B"],
     "store.content": [None, "any", "graphql", "json"],
+    "store.events": [None, {"ends-with": "end"}],
     "store.per": [None, {"cookie": "sid"}, {"field": "Authorization"}, {"field": "X-Principal"}],
     "store.without-cookies": [None, ["issued"]],
     "store.pin": [None, True],

@@ -112,6 +112,9 @@ public struct RuleSettings: Sendable, Hashable {
         /// `content`: `any`, `graphql` or `json`. The content of a POST request becomes part of the
         /// key, and the response may be stored.
         public var content: ExchangeSettings.KeyedContent?
+        /// `events`: event streams to store, as `{largest: SIZE, ends-with: TEXT}`. A stream is
+        /// stored if it ends within the size, and its last event holds the text.
+        public var events: EventStreamRule?
         /// `per`: the request field or cookie that identifies the principal, as `{field: NAME}` or
         /// `{cookie: NAME}`. Each principal has separate responses.
         public var principal: ExchangeSettings.PrincipalSource?

@@ -21,6 +21,10 @@ extension Readers {
         .mapping([.init("field", .text, isRequired: true)]), .mapping([.init("cookie", .text, isRequired: true)]),
     ])
 
+    static let eventStreamsShape = Shape.mapping([
+        .init("largest", .size), .init("ends-with", .text, isRequired: true),
+    ])
+
     package static let cookiesShape = Shape.mapping([
         .init("keep", .either([.text, .anyNumber(.text)]), isRequired: true), .init("forward", .word(["all"])),
     ])

@@ -160,6 +160,23 @@ package enum Readers {
         }
     }
 
+    static func eventStreams(_ value: FileValue) throws(Refusal) -> EventStreamRule {
+        let expected = "'{largest: SIZE, ends-with: TEXT}'"
+        var largest: Int64?
+        var ending: String?
+        for entry in try value.entries(expected) {
+            switch entry.key {
+            case "largest": largest = try entry.reading(size)
+            case "ends-with": ending = try entry.reading { (value) throws(Refusal) in try value.text("text") }
+            default: throw unknown(entry, of: ["largest", "ends-with"])
+            }
+        }
+        guard let ending else {
+            throw Refusal("'ends-with' is missing. Write a text that only the last event of a whole stream holds.")
+        }
+        return largest.map { EventStreamRule(largest: $0, ending: ending) } ?? EventStreamRule(ending: ending)
+    }
+
     package static func cookies(_ value: FileValue) throws(Refusal) -> CookieRule {
         var names: [String]?
         var forwardsAll = false

@@ -153,6 +153,14 @@ extension Setting {
             written: Writers.content
         ) { $1.keyedContent = $0 },
         Setting(
+            "store.events",
+            .request,
+            \.store.events,
+            shape: Readers.eventStreamsShape,
+            read: Readers.eventStreams,
+            written: Writers.eventStreams
+        ) { $1.eventStreams = $0 },
+        Setting(
             "store.per",
             .request,
             \.store.principal,

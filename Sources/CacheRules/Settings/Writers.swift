@@ -27,6 +27,10 @@ package enum Writers {
         }
     }
 
+    static func eventStreams(_ rule: EventStreamRule) -> String {
+        "{largest: \(Quantity.written(bytes: rule.largest)), ends-with: \"\(rule.ending)\"}"
+    }
+
     package static func principal(_ source: ExchangeSettings.PrincipalSource) -> String {
         switch source {
         case .field(let name): "{field: \(name.rawName)}"

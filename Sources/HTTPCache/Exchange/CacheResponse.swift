@@ -33,6 +33,9 @@ public struct CacheResponse: Sendable {
     package var isToBeDecoded = false
     /// The result in RFC 9211's terms.
     public var outcome: CacheOutcome
+    /// Has the reason, if it becomes known only at the end of the body that the response is not
+    /// stored; `nil` for most responses.
+    package var lateRefusal: LateRefusal?
     /// The redirects that led to this response; `nil` if there were none. The engine does not
     /// follow redirects, so its own responses never have any.
     package var redirects: FollowedRedirects?

@@ -310,11 +310,10 @@ struct ExchangeFlow: Sendable {
             var outcome = outcome
             outcome.isStored = notStored == nil && !isCollapsed
             outcome.notStored = notStored
-            return .deliver(
-                isCollapsed
-                    ? collapsed(response, reader.stream, head, outcome)
-                    : network(response, reader.stream, head, outcome)
-            )
+            if isCollapsed { return .deliver(collapsed(response, reader.stream, head, outcome)) }
+            var delivered = network(response, reader.stream, head, outcome)
+            delivered.lateRefusal = reader.lateRefusal
+            return .deliver(delivered)
         case .exclusive(let response, let responseTime, let notStored):
             return standIn(.failed(exclusive(response, responseTime, notStored)))
         case .released(let status):

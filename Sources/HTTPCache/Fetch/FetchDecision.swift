@@ -104,8 +104,7 @@ package struct FetchContext: Sendable {
         {
             return .passThrough(.storedSuccess)
         }
-        // An event stream has no end that a later reader could wait for.
-        if response.isEndless { return .passThrough(.endless) }
+        if response.isEndless, let refusal = refusal(ofEndless: response) { return .passThrough(refusal) }
         if !known.isWhole, response.status.code >= 400 { return .passThrough(.store) }
         if let storedSuccess = known.success {
             // An error never replaces a stored success.
@@ -122,6 +121,15 @@ package struct FetchContext: Sendable {
         let head = head(of: response, in: partition, at: responseTime)
         guard keepsTags(head, of: response.headerFields) else { return .passThrough(.tags) }
         return .store(draft(head, in: partition, response.contentLength, at: responseTime))
+    }
+
+    /// Returns why an event stream is not stored. Without a rule, it has no end that a later reader
+    /// could wait for.
+    private func refusal(ofEndless response: HTTPResponse) -> StorageRefusal? {
+        guard let rule = rules?.settings.eventStreams, EventStreamRule.applies(to: response.headerFields),
+            response.status == .ok, presented.head.method == .get || presented.isContentKeyed
+        else { return .endless }
+        return response.contentLength?.isWithin(rule.largest) == false ? .bodyLength : nil
     }
 
     /// Decides about a 304 for the cache's own condition. RFC 9111 §4.3.4

@@ -21,6 +21,8 @@ extension Fetcher {
         var offered: (draft: ResponseDraft, fencingPosition: LogPosition?)?
         /// The writer that combines a part with the stored bytes.
         var combining: CombiningWriter?
+        /// Receives the reason that an event stream is not stored; `nil` for other bodies.
+        var lateRefusal: LateRefusal?
         /// Whether the writer may be used on the exchange's executor: see
         /// ``ResponseStore/suspendsWhileWriting``.
         var isInPlace = false
@@ -47,7 +49,13 @@ extension Fetcher {
         }
         guard var writer = begun ?? nil else { return Storing() }
         if let limits, !limits.isEmpty { writer = LimitedWriter(writer, limits.remaining(for: draft)) }
-        return Storing(writer: writer, isInPlace: isInPlace)
+        var lateRefusal: LateRefusal?
+        if let rule = prepared.settings?.eventStreams, EventStreamRule.applies(to: draft.head.fields) {
+            let refusal = LateRefusal()
+            writer = EventStreamWriter(writer, rule, refusal)
+            lateRefusal = refusal
+        }
+        return Storing(writer: writer, lateRefusal: lateRefusal, isInPlace: isInPlace)
     }
 
     /// Shares a body, and stores it if there is a writer.
@@ -77,16 +85,22 @@ extension Fetcher {
             writer: writer,
             writesInPlace: isInPlace,
             unread: UnreadLimit(response.head, length: expected, isBackground: inFlight.isBackground),
-            watch: UnreadWatch(deadlines: engine.deadlines, origins: engine.origins, origin: origin)
+            watch: UnreadWatch(deadlines: engine.deadlines, origins: engine.origins, origin: origin),
+            lateRefusal: storing.lateRefusal
         ) { [weak inFlight] in
             inFlight?.cancel()
         }
         inFlight.publish(.shared(head, response.head, body, notStored: notStored))
         do {
             var received: StatedLength = 0
+            var isPassing = false
             for try await chunk in response.body {
                 received = received.adding(chunk.readableBytes) ?? .maximum
                 guard await body.append(chunk) else { throw CancellationError() }
+                if let late = storing.lateRefusal, !isPassing, !body.isStoring {
+                    isPassing = true
+                    pass(late, response.head, head, inFlight)
+                }
             }
             if let expected, expected != received {
                 throw BodyStreamError.truncated(expected: expected, received: received)
@@ -108,9 +122,22 @@ extension Fetcher {
             // A body that is cut short is never stored. Detach the fetch first, so that a caller
             // that sees the error and retries does not join it.
             engine.inFlightFetches.detach(inFlight, key)
+            storing.lateRefusal?.note(.cutShort)
             await writer?.abandon()
             body.finish(throwing: error)
         }
+    }
+
+    /// Lets an event stream pass that turned out not to be storable: it may have no end, so no
+    /// other caller joins it.
+    private func pass(
+        _ late: LateRefusal,
+        _ response: HTTPResponse,
+        _ head: StoredResponseHead,
+        _ inFlight: InFlightFetch
+    ) {
+        engine.inFlightFetches.detach(inFlight, key)
+        engine.noteUnshared(late.refusal ?? .store, response.status, key, at: head.responseTime)
     }
 
     /// Returns whether a body has the stated length, and no extra bytes follow it. RFC 9110 §14.4

@@ -56,6 +56,8 @@ final class InFlightBody: Sendable {
 
     /// The length of the whole body in bytes, if the origin stated it.
     let length: StatedLength?
+    /// Has the reason, if it becomes known only at the end that the body is not stored.
+    let lateRefusal: LateRefusal?
     private let state: Mutex<State>
     /// See ``ResponseStore/suspendsWhileWriting``.
     private let writesInPlace: Bool
@@ -68,6 +70,7 @@ final class InFlightBody: Sendable {
     ///   - unread: how long a body that is being stored continues after the last reader leaves. The
     ///     default is the limit for a background fetch.
     ///   - watch: enforces the `unread` limit.
+    ///   - lateRefusal: receives the reason that the body is not stored.
     ///   - onAbandoned: called when the body is abandoned because it has no reader.
     init(
         length: StatedLength?,
@@ -75,12 +78,14 @@ final class InFlightBody: Sendable {
         writesInPlace: Bool = false,
         unread: UnreadLimit? = nil,
         watch: UnreadWatch? = nil,
+        lateRefusal: LateRefusal? = nil,
         onAbandoned: @escaping @Sendable () -> Void
     ) {
         self.length = length
         self.writesInPlace = writesInPlace
         self.unreadLimit = unread ?? UnreadLimit(length: length, isBackground: true)
         self.watch = watch
+        self.lateRefusal = lateRefusal
         self.state = Mutex(State(writer: writer, isStoring: writer != nil))
         self.onAbandoned = onAbandoned
     }
@@ -356,6 +361,8 @@ final class InFlightBodyReader: Sendable {
     }
 
     deinit { body.remove(id) }
+
+    var lateRefusal: LateRefusal? { body.lateRefusal }
 
     var stream: BodyStream {
         BodyStream(length: body.length) {

@@ -86,6 +86,8 @@ final class InFlightFetch: Sendable {
     let number: UInt64
     /// The rules under which the fetch began; `nil` without rules.
     let rules: ObjectIdentifier?
+    /// The credentials that a caller must have to join; `nil` if the key is enough.
+    let credentials: StoreKey.Partition?
     private let state: Mutex<State>
 
     /// - Parameters:
@@ -96,11 +98,13 @@ final class InFlightFetch: Sendable {
         fencingNumber: InvalidationSequence,
         number: UInt64 = 0,
         rules: ObjectIdentifier? = nil,
+        credentials: StoreKey.Partition? = nil,
         check: ContentCheck? = nil,
         isBackground: Bool = false
     ) {
         self.fencingNumber = fencingNumber
         self.rules = rules
+        self.credentials = credentials
         self.number = number
         // No caller leads a background fetch.
         state = Mutex(

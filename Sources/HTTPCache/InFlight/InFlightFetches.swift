@@ -33,11 +33,42 @@ final class InFlightFetches: Sendable {
     /// The in-flight fetches of a key.
     fileprivate struct Keyed {
         /// The in-flight fetch that others may join.
-        var inFlight: InFlightFetch?
+        private var inFlight: InFlightFetch?
+        /// Those that only callers with the same credentials may join.
+        private var byCredentials: [StoreKey.Partition: InFlightFetch] = [:]
         /// The number of in-flight fetches.
         var count = 0
         /// The number of the newest fetch that was stored, by selecting header fields.
         var stored: [HTTPFields: UInt64] = [:]
+
+        /// The in-flight fetches that others may join.
+        var joinable: [InFlightFetch] { (inFlight.map { [$0] } ?? []) + byCredentials.values }
+
+        /// Returns the in-flight fetch that a caller with these credentials may join.
+        func joinable(with credentials: StoreKey.Partition?) -> InFlightFetch? {
+            guard let credentials else { return inFlight }
+            return byCredentials[credentials]
+        }
+
+        /// - Returns: the fetch that no caller may join from now on: the added fetch, or the fetch
+        ///   that it replaces; `nil` if there is none.
+        mutating func add(_ added: InFlightFetch, mayBeJoined: Bool) -> InFlightFetch? {
+            count += 1
+            guard mayBeJoined else { return added }
+            defer { set(added, for: added.credentials) }
+            return joinable(with: added.credentials)
+        }
+
+        /// - Returns: whether callers could join the fetch.
+        mutating func remove(_ removed: InFlightFetch) -> Bool {
+            guard joinable(with: removed.credentials) === removed else { return false }
+            set(nil, for: removed.credentials)
+            return true
+        }
+
+        private mutating func set(_ new: InFlightFetch?, for credentials: StoreKey.Partition?) {
+            if let credentials { byCredentials[credentials] = new } else { inFlight = new }
+        }
     }
 
     fileprivate struct State {
@@ -66,6 +97,8 @@ final class InFlightFetches: Sendable {
     ///     invalidation serves only the callers that it already has.
     ///   - rules: the rules of the caller's request. A fetch under other rules cannot be joined,
     ///     because it may store a response that these rules do not store.
+    ///   - credentials: the credentials that a caller must have to join: see
+    ///     ``PreparedRequest/sharedCredentials``.
     ///   - check: the caller's check.
     ///   - mayReuse: returns whether a response that was received before this caller joined, and
     ///     whose body is still arriving, may serve this caller.
@@ -75,12 +108,13 @@ final class InFlightFetches: Sendable {
         seen: UInt32? = nil,
         fencingNumber: InvalidationSequence,
         rules: ObjectIdentifier? = nil,
+        credentials: StoreKey.Partition? = nil,
         check: ContentCheck? = nil,
         mayReuse: (StoredResponseHead) -> Bool = { _ in true }
     ) -> Admission {
         state.withLock { state in
             if state.isClosed { return .closed }
-            if role != .alone, let inFlight = state.keys[key]?.inFlight {
+            if role != .alone, let inFlight = state.keys[key]?.joinable(with: credentials) {
                 guard role == .sharing else { return .lookAgain }
                 // A fetch may have begun after an invalidation that this caller has not noticed
                 // yet. Such a fetch is as good as the caller's own.
@@ -91,7 +125,7 @@ final class InFlightFetches: Sendable {
                 }
             }
             if let seen, seen != state.ended[Self.slot(key)] { return .lookAgain }
-            return .lead(state.makeFetch(key, fencingNumber, rules, check, role))
+            return .lead(state.makeFetch(key, fencingNumber, rules, credentials, check, role))
         }
     }
 
@@ -119,11 +153,11 @@ final class InFlightFetches: Sendable {
     var count: Int { state.withLock { $0.keys.values.reduce(0) { $0 + $1.count } } }
 
     /// Returns whether a key has an in-flight fetch that others may join.
-    func isInFlight(_ key: StoreKey) -> Bool { state.withLock { $0.keys[key]?.inFlight != nil } }
+    func isInFlight(_ key: StoreKey) -> Bool { state.withLock { $0.keys[key]?.joinable.isEmpty == false } }
 
     /// The number of callers waiting for in-flight fetches that others may join.
     var memberCount: Int {
-        let inFlightFetches = state.withLock { $0.keys.values.compactMap(\.inFlight) }
+        let inFlightFetches = state.withLock { $0.keys.values.flatMap(\.joinable) }
         return inFlightFetches.reduce(0) { $0 + $1.memberCount }
     }
 
@@ -133,10 +167,9 @@ final class InFlightFetches: Sendable {
     /// Prevents more callers from joining an in-flight fetch. The fetch continues.
     func detach(_ inFlight: InFlightFetch, _ key: StoreKey) {
         state.withLock { state in
-            guard let place = state.keys.index(forKey: key), state.keys.values[place].inFlight === inFlight else {
+            guard let place = state.keys.index(forKey: key), state.keys.values[place].remove(inFlight) else {
                 return
             }
-            state.keys.values[place].inFlight = nil
             state.unregistered[inFlight.number] = inFlight
         }
     }
@@ -149,11 +182,7 @@ final class InFlightFetches: Sendable {
         let drained = state.withLock { state in
             if !changedNothing { state.ended[Self.slot(key)] &+= 1 }
             if let place = state.keys.index(forKey: key) {
-                if state.keys.values[place].inFlight === inFlight {
-                    state.keys.values[place].inFlight = nil
-                } else {
-                    state.unregistered[inFlight.number] = nil
-                }
+                if !state.keys.values[place].remove(inFlight) { state.unregistered[inFlight.number] = nil }
                 state.keys.values[place].count -= 1
                 if state.keys.values[place].count == 0 { state.keys.remove(at: place) }
             }
@@ -168,7 +197,7 @@ final class InFlightFetches: Sendable {
     func close() async {
         let inFlightFetches = state.withLock { state in
             state.isClosed = true
-            return state.keys.values.compactMap(\.inFlight) + Array(state.unregistered.values)
+            return state.keys.values.flatMap(\.joinable) + Array(state.unregistered.values)
         }
         for inFlight in inFlightFetches { inFlight.cancel() }
         await withCheckedContinuation { continuation in
@@ -197,6 +226,7 @@ extension InFlightFetches.State {
         _ key: StoreKey,
         _ fencingNumber: InvalidationSequence,
         _ rules: ObjectIdentifier?,
+        _ credentials: StoreKey.Partition?,
         _ check: ContentCheck?,
         _ role: InFlightFetches.Role
     ) -> InFlightFetch {
@@ -205,6 +235,7 @@ extension InFlightFetches.State {
             fencingNumber: fencingNumber,
             number: nextNumber,
             rules: rules,
+            credentials: credentials,
             check: check,
             isBackground: isBackground
         )
@@ -212,17 +243,6 @@ extension InFlightFetches.State {
         let detached = keys[key, default: InFlightFetches.Keyed()].add(inFlight, mayBeJoined: role != .alone)
         if let detached { unregistered[detached.number] = detached }
         if !isBackground { _ = inFlight.join() }
-        return inFlight
-    }
-}
-
-extension InFlightFetches.Keyed {
-    /// - Returns: the fetch that no caller may join from now on: the added fetch, or the fetch that
-    ///   it replaces; `nil` if there is none.
-    fileprivate mutating func add(_ added: InFlightFetch, mayBeJoined: Bool) -> InFlightFetch? {
-        count += 1
-        guard mayBeJoined else { return added }
-        defer { inFlight = added }
         return inFlight
     }
 }

@@ -12,16 +12,16 @@ import Crypto
 /// let json = try CanonicalJSON(content, ignoring: MemberPaths(["user"]))
 /// json.text  // {"model":"m","seed":9007199254740993}
 /// ```
-struct CanonicalJSON: Sendable, Hashable {
+package struct CanonicalJSON: Sendable, Hashable {
     /// The reason that a text has no canonical form: it is not JSON in UTF-8 (which includes lone
     /// surrogates), an object has a member twice, or a limit is exceeded.
     typealias Refusal = JSONScanner.ScanError
 
     /// The maximum nesting depth. It also bounds how often a byte is moved while members are
     /// sorted.
-    static let maximumDepth = 64
+    package static let maximumDepth = 64
     /// The maximum number of values.
-    static let maximumCount = 1 << 16
+    package static let maximumCount = 1 << 16
 
     /// The canonical form. Only an ignored item of a list, which becomes `null`, can make it longer
     /// than the content.

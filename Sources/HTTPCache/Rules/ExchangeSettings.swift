@@ -77,6 +77,8 @@ public struct ExchangeSettings: Sendable, Hashable {
     public var ignoredMembers = MemberPaths([])
     /// Whether requests with credentials use the store. If not, they bypass it.
     public var admitsCredentials = true
+    /// The event streams that are stored; `nil` for none.
+    public var eventStreams: EventStreamRule?
     /// The source of the principal. Responses are stored per principal, as in a private cache: only
     /// in the principal's partition. Requests without a principal are handled as usual.
     public var principal: PrincipalSource?
@@ -177,6 +179,28 @@ public struct ListedValues: Sendable, Hashable {
 
     /// Whether nothing is listed.
     public var isEmpty: Bool { cookies.isEmpty && fields.isEmpty }
+}
+
+/// The event streams (`text/event-stream`) that an operator stores. Others are forwarded, because a
+/// stream may have no end that a later reader could wait for.
+public struct EventStreamRule: Sendable, Hashable {
+    /// The maximum length of a stored stream, in bytes.
+    public var largest: Int64
+    /// The text that the last event must hold. Without it, a stream cannot be told from one that
+    /// was cut short. HTML §9.2.6
+    public var ending: String
+
+    /// Creates a rule.
+    public init(largest: Int64 = 4 << 20, ending: String) {
+        self.largest = largest
+        self.ending = ending
+    }
+
+    /// Returns whether a response is an event stream that can be read as it arrives.
+    static func applies(to fields: HTTPFields) -> Bool {
+        fields[.contentType]?.mediaType == "text/event-stream"
+            && fields[values: .contentEncoding].allSatisfy { $0.lowercased() == "identity" }
+    }
 }
 
 /// The changes that rules make to a target.

@@ -43,6 +43,11 @@ public enum StorageRefusal: String, Sendable, Hashable, CaseIterable {
     case bypass
     /// The response is an event stream, which has no end for a later reader to wait for.
     case endless
+    /// The response is an event stream that was cut short. Known only at its end.
+    case cutShort
+    /// The response is an event stream whose last event does not hold the text that a rule
+    /// requires. Known only at its end.
+    case lastEvent
     /// The response is an error, which does not replace the stored success.
     case storedSuccess
     /// The response looks wrong compared with the stored response, which a guard keeps.

@@ -275,6 +275,8 @@ enum SettingDescriptions {
             "Applies if: the origin may be contacted, and the stored status is below 400: the response is served immediately and validated in the background. Default: the response's own 'stale-while-revalidate'.",
         "rule.store.content":
             "In the key: a POST's content: 'any'; 'graphql', which excludes mutations; or 'json', in canonical form. Sent to the origin: yes.",
+        "rule.store.events":
+            "'{largest: 4 MiB, ends-with: TEXT}': event streams to store. 'largest' is 4 MiB by default. Default: none: an event stream is not stored.",
         "rule.store.largest":
             "The largest and the smallest body that is stored. A 'store.largest' above the default has no effect, and 'holdfast check' warns about it. Default: an eighth of 'store.budget', at most 4 GiB; '0 B'.",
         "rule.store.methods":

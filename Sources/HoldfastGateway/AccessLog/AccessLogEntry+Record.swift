@@ -51,8 +51,8 @@ extension AccessLogEntry {
         cacheStatus = outcome.cacheStatus()
         age = facts.age.map { $0 / 1000 }
         timeToLive = outcome.timeToLive
-        if outcome.forward != nil { isStored = outcome.isStored }
-        notStored = outcome.notStored?.label
+        if outcome.forward != nil { isStored = outcome.isStored && facts.notStored == nil }
+        notStored = facts.notStored?.label
     }
 
     /// Records the origin's part in the response. A fresh hit has no such part, and neither does a

@@ -43,7 +43,7 @@ struct NotStoredMemory: Sendable {
     ///
     /// - Parameter now: called only if the response is recorded.
     mutating func take(_ record: ExchangeRecord, at now: () -> Timestamp) {
-        guard let reason = record.facts?.outcome.notStored, let request = record.request else { return }
+        guard let reason = record.facts?.notStored, let request = record.request else { return }
         let index = RouteCounters.reason(reason)
         let isWatched = watched?.includes(request, at: record.end) == true
         if !isWatched, let next = nextAt[index], record.end < next { return }

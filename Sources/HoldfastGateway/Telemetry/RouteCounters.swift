@@ -133,7 +133,7 @@ extension ExchangeRecord {
         if facts.isStale {
             counters.add(.stale, RouteCounters.staleDetail(facts.outcome), of: route)
         }
-        if let reason = facts.outcome.notStored {
+        if let reason = facts.notStored {
             counters.add(.notStored, RouteCounters.reason(reason), of: route)
         }
         if let refusal = facts.refusal, let index = OfflineRefusal.allCases.firstIndex(of: refusal) {

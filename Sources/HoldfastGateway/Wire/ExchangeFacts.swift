@@ -15,6 +15,8 @@ struct ExchangeFacts: Sendable {
     /// How the cache's exchange ended; `nil` if the request did not reach the cache.
     var ending: ExchangeEnding?
     var outcome: CacheOutcome
+    /// See ``HTTPCache/CacheResponse/lateRefusal``.
+    private var lateRefusal: LateRefusal?
     var source: Source
     /// Whether a stale response was served.
     var isStale = false
@@ -33,8 +35,13 @@ struct ExchangeFacts: Sendable {
     /// cache, or nothing is stored.
     var forecastSubject: OfflineForecast.Subject?
 
+    /// The reason that the response was not stored. After the response has ended, this includes
+    /// reasons that were not known before.
+    var notStored: StorageRefusal? { outcome.notStored ?? lateRefusal?.refusal }
+
     /// Creates the facts about the cache's response.
     init(_ response: CacheResponse) {
+        lateRefusal = response.lateRefusal
         forecastSubject = response.forecastSubject
         ending = ExchangeEnding(response)
         outcome = response.outcome

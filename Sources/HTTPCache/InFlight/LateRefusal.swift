@@ -1,0 +1,15 @@
+package import HTTPCacheSemantics
+import Synchronization
+
+/// The reason that a response was not stored, if that is known only at the end of its body.
+package final class LateRefusal: Sendable {
+    private let noted = Mutex<StorageRefusal?>(nil)
+
+    package init() {}
+
+    /// The reason; `nil` if there is none so far.
+    package var refusal: StorageRefusal? { noted.withLock { $0 } }
+
+    /// Keeps the first reason.
+    func note(_ refusal: StorageRefusal) { noted.withLock { $0 = $0 ?? refusal } }
+}
