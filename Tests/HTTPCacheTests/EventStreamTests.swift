@@ -191,6 +191,13 @@ import Testing
         try await expectOneRequest(perCredential: .authorization, in: fixture)
     }
 
+    /// A rule that ignores a credential shares stored responses, but no running request.
+    @Test func requestsShareAFetchOnlyWithTheSameCredential() async throws {
+        let fixture = fixture { $0.ignoredFields = [Self.apiKey] }
+        try await expectOneRequest(perCredential: Self.apiKey, in: fixture)
+        #expect(fixture.memory.all.count == 1)
+    }
+
     /// Thirty clients with two credentials, in turns.
     private func expectOneRequest(perCredential name: HTTPField.Name, in fixture: EngineFixture) async throws {
         let gate = Gate()

@@ -164,6 +164,7 @@ struct Exchange {
             seen: role == .sharing ? flow.seenFetches : nil,
             fencingNumber: plan.known.fencingNumber,
             rules: prepared.rulesIdentity,
+            credentials: prepared.sharedCredentials,
             check: request.contentCheck,
             mayReuse: flow.machine.mayReuse
         )

@@ -149,7 +149,8 @@ package final class ExchangeAttempt: Sendable {
                     as: engine.isUnshared(key) ? .alone : .leading,
                     seen: seen,
                     fencingNumber: plan.known.fencingNumber,
-                    rules: prepared.rulesIdentity
+                    rules: prepared.rulesIdentity,
+                    credentials: prepared.sharedCredentials
                 ), case .lead = flow.admitted(.lead(inFlight))
             else { return nil }
             state.flow = flow

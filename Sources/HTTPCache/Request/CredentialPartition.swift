@@ -32,6 +32,15 @@ package struct CredentialPartition: Sendable {
         }
     }
 
+    /// Returns the partition of a request's own credentials, if requests must have these in common
+    /// to share a fetch: see ``PreparedRequest/sharedCredentials``.
+    func shared(by request: CacheRequest, _ settings: ExchangeSettings?) -> StoreKey.Partition? {
+        guard request.isContentKeyed || settings?.eventStreams != nil else { return nil }
+        var request = request
+        request.principal = nil
+        return partition(of: request)
+    }
+
     /// - Parameter ignored: fields that do not identify a principal.
     func partition(of request: CacheRequest, ignoring ignored: Set<HTTPField.Name> = []) -> StoreKey.Partition {
         let secrets = request.secrets

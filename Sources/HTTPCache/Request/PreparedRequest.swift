@@ -24,6 +24,13 @@ package final class PreparedRequest: Sendable {
     /// Whether responses are looked up and stored only under ``key``, which belongs to the
     /// principal.
     package let isPerPrincipal: Bool
+    /// The credentials that requests must have in common to share a fetch; `nil` if the same key is
+    /// enough.
+    ///
+    /// A POST or an event stream may be billed per call. So a request gets no response that another
+    /// credential paid for, not even if a rule ignores credentials or takes the principal from
+    /// elsewhere.
+    let sharedCredentials: StoreKey.Partition?
     /// Whether the request has fields that identify its sender, regardless of the rules for these
     /// fields.
     let hasCredentialFields: Bool
@@ -183,6 +190,7 @@ package final class PreparedRequest: Sendable {
         key = other.key
         isPerPrincipal = other.isPerPrincipal
         hasCredentialFields = CredentialPartition.hasCredentials(request.head.headerFields)
+        sharedCredentials = other.sharedCredentials
         cookies = other.cookies
         // The renewed response is for every client with the same kept cookies and listed values.
         sentCookies = other.cookies?.sent(isForOne: false)
@@ -239,6 +247,7 @@ package final class PreparedRequest: Sendable {
         mode = OfflineMode.leastNetwork(snapshot.modes.mode(for: presentedTarget), settings?.mode)
         contact = snapshot.contact
         hasCredentialFields = CredentialPartition.hasCredentials(request.head.headerFields)
+        sharedCredentials = hasCredentialFields ? snapshot.partitions.shared(by: request, settings) : nil
         var policy = snapshot.policy
         if let rules, rules.hasOverrides { policy.overriding = rules }
         if isPerPrincipal { policy.kind = .private }
@@ -260,9 +269,8 @@ package final class PreparedRequest: Sendable {
             return
         }
         let target = rewritten?.keyed ?? presentedTarget
-        let content = request.keyContent(settings)
         if isAnonymous {
-            key = StoreKey(method: method, target: target, content: content)
+            key = StoreKey(method: method, target: target, content: request.keyContent(settings))
             selectingHead = Self.selecting(nil, request.head, by: scheme, listed, cookies)
             return
         }
@@ -271,7 +279,7 @@ package final class PreparedRequest: Sendable {
                 ?? snapshot.partitions.partition(of: request, ignoring: settings?.ignoredFields ?? []),
             method: method,
             target: target,
-            content: content
+            content: request.keyContent(settings)
         )
         let selecting = snapshot.partitions.selecting(
             request.head,
