@@ -77,6 +77,26 @@ import Testing
         )
     }
 
+    @Test(
+        arguments: [
+            (
+                "from-origin: {remove: [Set-Cookie]}",
+                "from-origin.remove: No client without credentials gets 'Set-Cookie', and responses are stored as if the origin had not sent it. A login is such a request. Add 'method: [GET, HEAD]' to 'match' to exclude it."
+            ),
+            (
+                "match: {method: [GET, HEAD]}, from-origin: {remove: [Set-Cookie, Server]}",
+                "from-origin.remove: No client without credentials gets 'Set-Cookie', 'Server', and responses are stored as if the origin had not sent them."
+            ),
+            (
+                "from-origin: {vary: [Git-Protocol, Accept]}",
+                "from-origin.vary: Each value of 'Git-Protocol', 'Accept' has its own stored response, up to 'store.variants-per-key', and clients see the names in 'Vary'."
+            ),
+        ]
+    )
+    func eachUseOfFromOriginIsReported(_ rule: String, _ warning: String) throws {
+        #expect(try Self.warnings("rules:\n- {\(rule)}") == ["f:3: rule 1: \(warning)"])
+    }
+
     /// Mutant: cookies that are kept are reported, too.
     @Test(
         arguments: [

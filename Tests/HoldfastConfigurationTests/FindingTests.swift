@@ -495,7 +495,7 @@ import Testing
         ("{bypass: maybe}", "1: bypass: Expected true or false, not 'maybe'."),
         (
             "{frehsness: {}, bypass: true}",
-            "1: 'frehsness' is unknown. Did you mean 'freshness'? Known names: 'breaker', 'bypass', 'cookies', 'eager-refresh', 'fleet', 'freshness', 'guard', 'ignore', 'match', 'mode', 'name', 'normalize', 'stale', 'store', 'tags', 'tags-from', 'timeouts', 'to-client', 'to-origin', 'vary'."
+            "1: 'frehsness' is unknown. Did you mean 'freshness'? Known names: 'breaker', 'bypass', 'cookies', 'credentials', 'eager-refresh', 'fleet', 'freshness', 'from-origin', 'guard', 'ignore', 'match', 'mode', 'name', 'normalize', 'stale', 'store', 'tags', 'tags-from', 'timeouts', 'to-client', 'to-origin', 'vary'."
         ),
         (
             "{freshness: {lifetime: 1500 ms}}",
@@ -566,6 +566,22 @@ import Testing
         (
             "{store: {events: {ends-with: a, largest: 0 B}}}",
             "1: store.events: 'largest' must be 1 B or more."
+        ),
+        (
+            "{from-origin: {remove: [Cache-Control]}}",
+            "1: from-origin.remove: 'Cache-Control' cannot be removed: it says how the response is framed, read, stored or shared. Use 'freshness', 'stale' or 'ignore.directives'."
+        ),
+        (
+            "{from-origin: {remove: [Set-Cookie]}, store: {without-cookies: [a]}}",
+            "1: from-origin.remove: It removes every cookie, so 'store.without-cookies' (line 3) has no effect. Remove one of them."
+        ),
+        (
+            "{from-origin: {vary: [Cookie]}}",
+            "1: from-origin.vary: 'Cookie' is a credential, and requests with credentials are not affected. Use 'store.per'."
+        ),
+        (
+            "{from-origin: {vary: [Accept]}, ignore: {fields: [accept]}}",
+            "1: from-origin.vary: 'Accept' is also in 'ignore.fields' (line 3), so its values select nothing. Remove it from one of them."
         ),
         ("{credentials: some}", "1: credentials: Expected none, not 'some'."),
         (

@@ -41,6 +41,7 @@ import Testing
             tags-from: [Surrogate-Key, CACHE-tag, xkey, XKey]
             store: {methods: [GET, POST], statuses: [200, 404], largest: 10 MiB, smallest: 1 B, content: json, events: {largest: 1 MiB, ends-with: "[DONE]"}, per: {cookie: sid}, without-cookies: [seen], pin: true}
             to-origin: {set: {X-Api-Key: {env: API_KEY}, X-Plain: text}, remove: [Referer]}
+            from-origin: {remove: [X-Powered-By], vary: [Git-Protocol, Accept]}
             to-client: {set: {X-Served-By: holdfast}, remove: [Server]}
             guard: off
             eager-refresh: 0.8
@@ -167,6 +168,8 @@ import Testing
         #expect(settings.target.droppedParameters == RuleSettings.trackingParameters + ["foo"])
         #expect(settings.target.sortsParameters && settings.normalizesAcceptEncoding && settings.isPinned)
         #expect(settings.ignoredMembers == MemberPaths(["user", "messages[*].id"]) && !settings.admitsCredentials)
+        #expect(settings.fromOrigin.removed.map(\.rawName) == ["X-Powered-By"])
+        #expect(settings.fromOrigin.vary.map(\.rawName) == ["Git-Protocol", "Accept"])
         #expect(settings.eventStreams == EventStreamRule(largest: 1 << 20, ending: "[DONE]"))
         #expect(settings.keyedContent == .json && settings.principal == .cookie("sid"))
         #expect(settings.requestFields.set[HTTPField.Name("X-Api-Key") ?? .accept] == "hunter2")

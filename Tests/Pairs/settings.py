@@ -56,6 +56,8 @@ RULE = {
     "eager-refresh": [None, 0.0],
     "to-origin.set": [None, {"X-Operator-Key": {"env": "PAIRS_SECRET"}}],
     "to-origin.remove": [None, ["Referer"], ["X-Api-Key"]],
+    "from-origin.remove": [None, ["Server"]],
+    "from-origin.vary": [None, ["User-Agent"]],
     "to-client.set": [None, {"X-Served-By": "pairs"}],
     "to-client.remove": [None, ["Server"]],
     "timeouts.soft": [None, "20 ms"],

@@ -239,6 +239,7 @@ extension RuleCheck {
         checkPrincipal(settings)
         for fault in CookieCheck(settings).faults({ other($0) }) { report(fault.setting, fault.message) }
         for fault in KeyedContentCheck(settings).faults { report(fault.setting, fault.message) }
+        for fault in OriginFieldCheck(settings).faults({ other($0) }) { report(fault.setting, fault.message) }
         checkMode(settings)
         checkParameters(settings)
     }

@@ -13,6 +13,7 @@ extension RuleSet {
                 .map { check.finding("match.method", $0) }
             if let message = unstoredPost(entry.rule) { warnings.append(check.finding("store.methods", message)) }
             if let message = ignoredMembers(entry.rule) { warnings.append(check.finding("ignore.members", message)) }
+            warnings += originFields(entry.rule).map { check.finding($0.setting, $0.message) }
             warnings += droppedCookies(of: entry).map { check.finding("match.cookie", $0) }
             warnings += leftOutTokens(entry.rule).map { check.finding("store.without-cookies", $0) }
         }
@@ -59,6 +60,34 @@ extension RuleSet {
             return
                 "\(subject) usually holds a CSRF token. A stored page with a form shares its first visitor's token with all clients. Remove the name, unless the rule matches only pages without forms."
         }
+    }
+
+    /// Returns the consequence of each change to an origin's responses.
+    private func originFields(_ rule: Rule) -> [CookieCheck.Fault] {
+        var warnings: [CookieCheck.Fault] = []
+        let (removed, vary) = (rule.settings.fromOrigin.removed ?? [], rule.settings.fromOrigin.vary ?? [])
+        if !removed.isEmpty {
+            let names = removed.map { "'\($0.rawName)'" }.joined(separator: ", ")
+            let changing = rule.match.methods.isEmpty || rule.match.methods.contains { !$0.isSafe }
+            let advice =
+                changing ? " A login is such a request. Add 'method: [GET, HEAD]' to 'match' to exclude it." : ""
+            warnings.append(
+                (
+                    "from-origin.remove",
+                    "No client without credentials gets \(names), and responses are stored as if the origin had not sent \(removed.count == 1 ? "it" : "them").\(advice)"
+                )
+            )
+        }
+        if !vary.isEmpty {
+            let names = vary.map { "'\($0.rawName)'" }.joined(separator: ", ")
+            warnings.append(
+                (
+                    "from-origin.vary",
+                    "Each value of \(names) has its own stored response, up to 'store.variants-per-key', and clients see the names in 'Vary'."
+                )
+            )
+        }
+        return warnings
     }
 
     /// Returns a warning for each cookie of a rule's condition that another rule removes from the

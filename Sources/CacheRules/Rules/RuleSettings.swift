@@ -139,6 +139,17 @@ public struct RuleSettings: Sendable, Hashable {
         public init() {}
     }
 
+    /// `from-origin`: changes to responses before they are judged, for requests without
+    /// credentials.
+    public struct OriginFields: Sendable, Hashable {
+        /// `remove`: fields that are neither stored nor sent to clients.
+        public var removed: [HTTPField.Name]?
+        /// `vary`: request fields to add to `Vary`.
+        public var vary: [HTTPField.Name]?
+        /// Creates settings with no values.
+        public init() {}
+    }
+
     /// `freshness`
     public var freshness = Freshness()
     /// `stale`
@@ -173,6 +184,8 @@ public struct RuleSettings: Sendable, Hashable {
     public var withoutCredentials: Bool?
     /// `to-origin`
     public var toOrigin = Fields()
+    /// `from-origin`
+    public var fromOrigin = OriginFields()
     /// `to-client`
     public var toClient = Fields()
     /// `guard`: the checks that detect a wrong response. The stored response is then kept.

@@ -15,6 +15,19 @@ package enum SettableFields {
         "if-none-match", "if-range", "if-unmodified-since", "proxy-authenticate", "range", "via",
     ])
 
+    /// Fields that say how a response may be stored, shared or read. Settings such as `freshness`
+    /// and `ignore.directives` override them.
+    private static let judged: Set<String> = [
+        "age", "cache-control", "content-encoding", "content-range", "content-type", "date", "expires", "pragma",
+        "vary",
+    ]
+
+    /// Returns whether a field may be removed from a response before the response is judged.
+    static func mayRemoveFromOrigin(_ name: HTTPField.Name) -> Bool {
+        let name = name.canonicalName
+        return !untouchable.contains(name) && !judged.contains(name) && !name.hasSuffix("-cache-control")
+    }
+
     static func maySet(_ name: HTTPField.Name) -> Bool { !unsettable.contains(name.canonicalName) }
     static func mayRemove(_ name: HTTPField.Name) -> Bool { !untouchable.contains(name.canonicalName) }
 

@@ -203,6 +203,15 @@ extension Setting {
     private static let fields = [
         fieldsToSet("to-origin.set", .request, \.toOrigin.set) { $1.requestFields.set = $0 },
         fieldsToRemove("to-origin.remove", .request, \.toOrigin.removed) { $1.requestFields.removed = $0 },
+        fieldsToRemove("from-origin.remove", .request, \.fromOrigin.removed) { $1.fromOrigin.removed = $0 },
+        Setting(
+            "from-origin.vary",
+            .request,
+            \.fromOrigin.vary,
+            shape: .list(.text),
+            read: Readers.fieldNames,
+            written: { Writers.list($0.map(\.rawName)) }
+        ) { $1.fromOrigin.vary = $0 },
         fieldsToSet("to-client.set", .response, \.toClient.set) { $1.responseFields.set = $0 },
         fieldsToRemove("to-client.remove", .response, \.toClient.removed) { $1.responseFields.removed = $0 },
     ]

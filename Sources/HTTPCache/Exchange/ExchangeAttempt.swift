@@ -180,7 +180,8 @@ package final class ExchangeAttempt: Sendable {
         var sending = fetch.inFlight.sending(prepared.sending(), for: prepared.request)
         sending.headTimeout = prepared.hardTimeout(engine.options)
         sending.mayBeRelayed = mayRelay && prepared.rules == nil && prepared.policy.obeysCacheControlAlone
-        let call = callbacks.begin(sending) { result in inTurn { self.receive(result, fetch) } }
+        let call = callbacks.begin(prepared.editingInterims(sending)) { result in inTurn { self.receive(result, fetch) }
+        }
         guard let call else { return continueInTask(fetch, from: .entered) }
         fetch.inFlight.attach(to: call)
     }
@@ -196,8 +197,9 @@ package final class ExchangeAttempt: Sendable {
             guard end(fetch, status) else { return }
             engine.record(.fetched, response.status, prepared.method) { CacheOutcome.uriMiss.cacheStatus() }
             fetch.completion(.relayed(response))
-        case .success(.response(let response)):
+        case .success(.response(let received)):
             engine.noteResponse(of: fetch.origin, to: prepared)
+            let response = prepared.edited(received)
             let judged = fetch.fetcher.judge(response, requestedAt: fetch.requestTime)
             guard case .passThrough(let refusal) = judged.decision else {
                 return continueInTask(fetch, from: .judged(judged))

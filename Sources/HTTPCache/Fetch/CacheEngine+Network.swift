@@ -19,7 +19,7 @@ extension CacheEngine {
         isProbed: Bool,
         by inFlight: InFlightFetch? = nil
     ) async throws -> TransportResponse {
-        var request = request
+        var request = prepared.editingInterims(request)
         request.onWaiting = { [origins] in origins.endUnread(origin) }
         do {
             let response =
@@ -33,7 +33,7 @@ extension CacheEngine {
                     return response
                 } : redactingErrors(request, for: prepared, by: inFlight)
             noteResponse(of: origin, to: prepared)
-            return response
+            return prepared.edited(response)
         } catch {
             if !Task.isCancelled || error.isSilence { note(error, of: origin, for: prepared, isProbed: isProbed) }
             throw error

@@ -226,6 +226,13 @@ package struct FetchContext: Sendable {
     /// - Parameter isStored: whether the response is already stored, as a response to GET. If so,
     ///   it may be kept even without a lifetime.
     private func storability(of response: HTTPResponse, isStored: Bool = false) -> Storability {
+        let storability = unsharedStorability(of: response, isStored: isStored)
+        // Clients without credentials would get fields that a rule removes for them.
+        guard storability == .common, prepared.keepsRemovedFields else { return storability }
+        return policy.kind == .shared || key.isCommon ? .forbidden(.authorization) : .principal
+    }
+
+    private func unsharedStorability(of response: HTTPResponse, isStored: Bool) -> Storability {
         if prepared.sendsUnkeyedCookies { return .forbidden(.authorization) }
         // The response may repeat a secret, for example in a redirection to the request's own
         // target.

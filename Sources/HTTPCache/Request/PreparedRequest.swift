@@ -89,7 +89,7 @@ package final class PreparedRequest: Sendable {
 
     /// The second lookup key; `nil` if ``key`` is the only lookup key.
     var commonLookupKey: StoreKey? {
-        guard let key, !isPerPrincipal, !key.isCommon else { return nil }
+        guard let key, !isPerPrincipal, !key.isCommon, !keepsRemovedFields else { return nil }
         return key.inPartition(.common)
     }
 
@@ -232,9 +232,7 @@ package final class PreparedRequest: Sendable {
             rewritten = (target, (secrets?.withheld(from: target).target ?? target).ignoring(rules.ignored))
             original = presented
             var request = Self.request(presented, settings, target: target == presentedTarget ? nil : target)
-            cookies = RuledCookies(request.head.headerFields, settings)
-            cookies?.keep(in: &request.head.headerFields)
-            if !settings.listed.fields.isEmpty { settings.listed.removeUnlisted(from: &request.head.headerFields) }
+            cookies = Self.removeUnlisted(from: &request, settings)
             self.request = request
         } else {
             rewritten = secrets.map { (presentedTarget, $0.withheld(from: presentedTarget).target) }
@@ -287,6 +285,17 @@ package final class PreparedRequest: Sendable {
             secrets: secrets
         )
         selectingHead = Self.selecting(selecting, request.head, by: scheme, listed, cookies)
+    }
+
+    /// Removes the cookies and fields that the rules do not list.
+    ///
+    /// - Returns: the cookies, divided by the rules.
+    private static func removeUnlisted(from request: inout CacheRequest, _ settings: ExchangeSettings) -> RuledCookies?
+    {
+        let cookies = RuledCookies(request.head.headerFields, settings)
+        cookies?.keep(in: &request.head.headerFields)
+        if !settings.listed.fields.isEmpty { settings.listed.removeUnlisted(from: &request.head.headerFields) }
+        return cookies
     }
 
     /// Returns the head that selects variants, if it differs from the request's own head. It

@@ -96,6 +96,9 @@ public struct ExchangeSettings: Sendable, Hashable {
     /// Whether the origin's circuit breaker applies to these requests.
     public var usesBreaker = true
 
+    /// Changes to the origin's responses before they are judged.
+    public var fromOrigin = OriginFieldEdits()
+
     // MARK: With a response
 
     /// Fields to set in, and remove from, responses to clients. The stored response does not

@@ -245,6 +245,10 @@ enum SettingDescriptions {
             "The lifetime of responses with status 400 and above. Errors that a malformed request can provoke are stored only if 'store.statuses' names them, and for at most a minute. Default: the response's own.",
         "rule.freshness.lifetime":
             "The freshness lifetime of responses with a status below 400, whatever they state. RFC 9111 §4.2.1. Default: the response's own.",
+        "rule.from-origin.remove":
+            "Names of fields to remove from responses before they are judged: see what an origin should have said. Default: none.",
+        "rule.from-origin.vary":
+            "Names of request fields to add to 'Vary'. Default: none.",
         "rule.guard":
             "As at the top level. The stored response's media type selects the rule. Default: the top level's.",
         "rule.ignore.directives":
