@@ -53,7 +53,7 @@ public struct StoreKey: Sendable, Hashable {
         public var type: String?
         /// `Content-Encoding` as sent.
         public var coding: String?
-        /// The SHA-256 of the content: 32 bytes.
+        /// The SHA-256 of the content, or of its canonical form: 32 bytes.
         public var sha256: [UInt8]
 
         /// - Parameter sha256: 32 bytes. The length is not checked.
