@@ -162,7 +162,7 @@ import Testing
     @Test(arguments: ["members", "nested", "names", "escapes", "numbers"]) func noContentHoldsALoop(kind: String) async
     {
         let limit = 1 << 20
-        func repeated(_ part: (Int) -> String, _ start: String, _ end: String, most: Int = 60_000) -> String {
+        func repeated(_ part: (Int) -> String, _ start: String, _ end: String, most: Int = 32_000) -> String {
             var text = start
             for number in 0..<most where text.utf8.count < limit - 200 { text += part(number) }
             return text + end

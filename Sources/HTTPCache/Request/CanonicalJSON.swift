@@ -1,4 +1,5 @@
 import Crypto
+import LibC
 
 /// JSON in the form in which it is keyed: without white space, with the members of each object in
 /// the order of RFC 8785, and without the members that a rule ignores.
@@ -21,7 +22,7 @@ package struct CanonicalJSON: Sendable, Hashable {
     /// sorted.
     package static let maximumDepth = 64
     /// The maximum number of values.
-    package static let maximumCount = 1 << 16
+    package static let maximumCount = 1 << 15
 
     /// The canonical form. Only an ignored item of a list, which becomes `null`, can make it longer
     /// than the content.
@@ -50,14 +51,12 @@ package struct CanonicalJSON: Sendable, Hashable {
 }
 
 extension CanonicalJSON {
-    /// A member of an object, and where it was written.
+    /// A member of an object.
     fileprivate struct Member {
-        let name: String
-        /// Empty if the member is ignored.
+        /// The place of its name, without escapes, among the object's names.
+        let name: Range<Int>
+        /// The place where the member was written; empty if it is ignored.
         let place: Range<Int>
-
-        /// By UTF-16 code units. RFC 8785 §3.2.3
-        func precedes(_ other: Member) -> Bool { name.utf16.lexicographicallyPrecedes(other.name.utf16) }
     }
 
     fileprivate struct Writer {
@@ -74,7 +73,7 @@ extension CanonicalJSON {
             switch part {
             case .object: try writeObject(&scanner, ignored)
             case .list: try writeList(&scanner, ignored?.item)
-            case .string(let string): write(string)
+            case .string(let string): write(string, scanner.plainText)
             case .number: text += scanner.numberText
             case .bool(let value): text += (value ? "true" : "false").utf8
             case .null: text += "null".utf8
@@ -103,29 +102,37 @@ extension CanonicalJSON {
             text.append(UInt8(ascii: "{"))
             let start = text.count
             var members: [Member] = []
+            var names: [UInt8] = []
             try scanner.object { scanner, name throws(Refusal) in
                 let node = ignored?.member(name)
-                let end = text.count
+                let (end, nameStart) = (text.count, names.count)
                 if end > start { text.append(UInt8(ascii: ",")) }
                 let place = text.count
-                write(name)
+                names += name.utf8
+                write(name, scanner.plainText)
                 text.append(UInt8(ascii: ":"))
                 let part = try scanner.next()
                 try write(part, &scanner, node)
                 // An ignored member is written first, because its content must be readable too.
                 if node?.isEnd == true { text.removeLast(text.count - end) }
-                members.append(Member(name: name, place: node?.isEnd == true ? end..<end : place..<text.count))
+                let written = node?.isEnd == true ? end..<end : place..<text.count
+                members.append(Member(name: nameStart..<names.count, place: written))
             }
-            try sort(members, from: start)
+            try sort(members, named: names, from: start)
             text.append(UInt8(ascii: "}"))
         }
 
         /// Sorts the members that were written from a position on.
-        private mutating func sort(_ members: [Member], from start: Int) throws(Refusal) {
-            if zip(members, members.dropFirst()).allSatisfy({ $0.precedes($1) }) { return }
-            let sorted = members.sorted { $0.precedes($1) }
-            for (member, next) in zip(sorted, sorted.dropFirst()) where !member.precedes(next) {
-                throw .repeated(member.name)
+        private mutating func sort(
+            _ members: [Member],
+            named names: [UInt8],
+            from start: Int
+        ) throws(Refusal) {
+            let order = NameOrder(names)
+            if zip(members, members.dropFirst()).allSatisfy({ order.areOrdered($0.name, $1.name) }) { return }
+            let sorted = members.sorted { order.areOrdered($0.name, $1.name) }
+            for (member, next) in zip(sorted, sorted.dropFirst()) where !order.areOrdered(member.name, next.name) {
+                throw .repeated(String(decoding: names[member.name], as: UTF8.self))
             }
             let written = Array(text[start...])
             text.removeLast(written.count)
@@ -136,8 +143,15 @@ extension CanonicalJSON {
         }
 
         /// Writes a string with the escapes of RFC 8785 §3.2.2.2.
-        private mutating func write(_ string: String) {
+        ///
+        /// - Parameter plain: the string as received, if it has no escapes and so needs none.
+        private mutating func write(_ string: String, _ plain: Slice<UnsafeBufferPointer<UInt8>>?) {
             text.append(UInt8(ascii: "\""))
+            defer { text.append(UInt8(ascii: "\"")) }
+            if let plain {
+                text += plain
+                return
+            }
             for byte in string.utf8 {
                 switch byte {
                 case UInt8(ascii: "\""), UInt8(ascii: "\\"): text += [UInt8(ascii: "\\"), byte]
@@ -150,7 +164,42 @@ extension CanonicalJSON {
                 default: text.append(byte)
                 }
             }
-            text.append(UInt8(ascii: "\""))
+        }
+    }
+}
+
+/// The order of names by UTF-16 code units. RFC 8785 §3.2.3
+private struct NameOrder {
+    private let names: [UInt8]
+    /// Whether the names are in the same order by their bytes. Only names with scalars from U+E000
+    /// on are not: UTF-16 sorts surrogates before them.
+    private let isByBytes: Bool
+
+    init(_ names: [UInt8]) {
+        self.names = names
+        isByBytes = names.allSatisfy { $0 < 0xEE }
+    }
+
+    /// Returns whether a name comes before another; `false` if they are equal.
+    func areOrdered(_ one: Range<Int>, _ other: Range<Int>) -> Bool {
+        guard isByBytes else {
+            return names[one].lazy.map(Self.rank).lexicographicallyPrecedes(names[other].lazy.map(Self.rank))
+        }
+        return names.withUnsafeBytes { bytes in
+            guard let base = bytes.baseAddress else { return false }
+            let count = min(one.count, other.count)
+            let difference = memcmp(base + one.lowerBound, base + other.lowerBound, count)
+            return difference < 0 || (difference == 0 && one.count < other.count)
+        }
+    }
+
+    /// Places the first bytes of scalars beyond U+FFFF, which become surrogates, before the first
+    /// bytes of U+E000 to U+FFFF. Other bytes keep their order.
+    private static func rank(_ byte: UInt8) -> UInt8 {
+        switch byte {
+        case 0xEE, 0xEF: byte + 0x10
+        case 0xF0...0xFF: byte - 0x02
+        default: byte
         }
     }
 }

@@ -36,6 +36,7 @@ package struct JSONScanner {
     private var depth = 0
     private var count = 0
     private var numberStart = 0
+    private var plainString: Range<Int>?
 
     /// Reads a text.
     ///
@@ -81,6 +82,9 @@ package struct JSONScanner {
 
     /// The number that ``next()`` returned last, as written.
     package var numberText: Slice<UnsafeBufferPointer<UInt8>> { bytes[numberStart..<position] }
+
+    /// The string or the name of a member that was read last, as written; `nil` if it has escapes.
+    package var plainText: Slice<UnsafeBufferPointer<UInt8>>? { plainString.map { bytes[$0] } }
 
     /// Reads the members of an object that has begun.
     ///
@@ -158,11 +162,13 @@ package struct JSONScanner {
         guard isNext(UInt8(ascii: "\"")) else { throw .notJSON }
         position += 1
         let start = position
+        plainString = nil
         // Most strings have no escapes and are read unchanged.
         while position < bytes.count, bytes[position] >= 0x20 {
             switch bytes[position] {
             case UInt8(ascii: "\""):
                 position += 1
+                plainString = start..<(position - 1)
                 return try Self.text(bytes[start..<(position - 1)])
             case UInt8(ascii: "\\"): return try escapedString(from: start)
             default: position += 1
