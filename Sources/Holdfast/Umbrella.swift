@@ -11,6 +11,7 @@
 @_exported public import struct HTTPCache.CacheResponse
 @_exported public import struct HTTPCache.ContentCheck
 @_exported public import struct HTTPCache.CookieRule
+@_exported public import struct HTTPCache.EventStreamRule
 @_exported public import struct HTTPCache.ExchangeError
 @_exported public import struct HTTPCache.GoodDataGuard
 @_exported public import struct HTTPCache.ListedValues
