@@ -18,6 +18,11 @@ extension CacheEngine {
         package var fleet: (any FleetResponses)?
         /// Limits how long fresh responses are served without validation; `nil` sets no limit.
         package var contact: ContactLease?
+        /// The job to record or replay. It separates all of the engine's responses from those of
+        /// other engines on the same store; `nil` for the ordinary partitions.
+        package var job: JobRun?
+        /// Called with each exchange of the job when its response's head, or its failure, is known.
+        package var observeJob: (@Sendable (JobExchange) -> Void)?
 
         /// Creates the parts of an engine that shares no responses.
         public init(

@@ -8,6 +8,7 @@ extension CacheEngine {
     /// Rules change a request only here: exchanges, keys, invalidations and explanations all use
     /// this method.
     package func prepare(_ request: consuming CacheRequest) -> PreparedRequest? {
+        job?.adapt(&request)
         let version = settingsVersion
         let rules = rules(for: request)
         let snapshot = PreparedRequest.Snapshot(
@@ -17,6 +18,7 @@ extension CacheEngine {
             staleness: staleness,
             selectsByScheme: selectsByScheme,
             contact: contactLease?.contact ?? .lasting,
+            job: job,
             settingsVersion: version
         )
         return PreparedRequest(request, rules: rules, snapshot)
@@ -25,7 +27,8 @@ extension CacheEngine {
     /// Returns whether rules may add a POST's content to its key, in which case the content must be
     /// in memory. Code that reads the content from a connection checks this first.
     package func mayKeyContent(of request: HTTPRequest) -> Bool {
-        request.method == .post && rules?.rules(for: request).settings.mayKeyContent ?? false
+        guard request.method == .post else { return false }
+        return job?.use.keysPosts == true || rules?.rules(for: request).settings.mayKeyContent ?? false
     }
 
     /// Returns the rules for a request, overridden by its own settings; `nil` if there are neither.

@@ -42,6 +42,9 @@ public final class CacheEngine: Sendable {
     /// is no limit.
     let contactLease: ContactLease?
     let partitions: CredentialPartition
+    /// The job that the engine records or replays; `nil` for the ordinary partitions.
+    let job: JobRun?
+    let observeJob: (@Sendable (JobExchange) -> Void)?
     let overrides = OverriddenRulesCache()
     package let origins: OriginRegistry
     package let contacts = OriginContacts()
@@ -96,6 +99,8 @@ public final class CacheEngine: Sendable {
         contactLease = parts.contact
         self.policy = policy
         partitions = CredentialPartition(secret: credentialSecret)
+        job = parts.job
+        observeJob = parts.observeJob
         currentModes = Mutex(EngineModes(mode: mode))
         currentSettings = Mutex(Settings(options: options, rules: rules))
         hasRulesWithPaths = Atomic(rules?.havePaths ?? false)

@@ -222,6 +222,7 @@ extension StoreKey.Partition {
         case .common: "common"
         case .principal: "principal"
         case .credentials: "credentials"
+        case .job: "job"
         }
     }
 }

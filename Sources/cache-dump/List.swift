@@ -18,7 +18,7 @@ struct List: AsyncParsableCommand {
             command reads no configuration; 'GET /v1/responses' of a running gateway uses its current rules. ID identifies an entry for 'cache-dump show'; variants of a URL share an ID.
 
             JSON: one object per entry, with the keys id, entry (a number that distinguishes variants), kind (response \
-            or object), state, method, url, key (of an object), partition (common, principal or credentials), status, \
+            or object), state, method, url, key (of an object), partition (common, principal, credentials or job), status, \
             contentType, bodyLength, storedAt, expiresAt, lastUsedAt (ISO 8601), ageSeconds, timeToLiveSeconds \
             (negative once stale), usableStale, pinned, vary (names of request fields). All keys are always present; null \
             means that there is no value.
@@ -144,6 +144,7 @@ extension StoreEntry.Partition {
         case .common: "everyone"
         case .principal: "one principal"
         case .credentials: "the request's credentials"
+        case .job: "a recorded job"
         }
     }
 }

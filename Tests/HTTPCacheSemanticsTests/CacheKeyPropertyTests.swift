@@ -11,9 +11,10 @@ struct CacheKeyPropertyTests {
 
     private func components(_ generator: inout SeededGenerator) throws -> StoreKey.Components {
         let partition: StoreKey.Partition =
-            switch Int.random(in: 0..<3, using: &generator) {
+            switch Int.random(in: 0..<4, using: &generator) {
             case 0: .common
             case 1: .principal(generator.text(maximum: 6))
+            case 2: .job(generator.text(maximum: 6))
             default:
                 .credentials(
                     (0..<Int.random(in: 0...40, using: &generator)).map { _ in .random(in: 0...255, using: &generator) }
@@ -86,6 +87,7 @@ struct CacheKeyPropertyTests {
             case .common: "common"
             case .principal(let name): "p\(Array(name.utf8))"
             case .credentials(let digest): "c\(digest)"
+            case .job(let name): "j\(Array(name.utf8))"
             }
         let content = parts.content.map { content in
             "\(content.type.map { Array($0.utf8) }.debugDescription) \(content.coding.map { Array($0.utf8) }.debugDescription) \(content.sha256)"

@@ -89,7 +89,7 @@ struct CacheKeyTests {
         // partition 0, then the method's length 4 (3 + 1) spelled in two bytes
         #expect(StoreKey(bytes: [1, 0, 0x84, 0x00] + bytes.dropFirst(3)) == nil, "a length that is not minimal")
         #expect(StoreKey(bytes: [1, 0, 5] + Array("HEAD".utf8) + bytes.dropFirst(6)) == nil, "HEAD is written as GET")
-        #expect(StoreKey(bytes: [1, 3] + bytes.dropFirst(2)) == nil, "an unknown partition")
+        #expect(StoreKey(bytes: [1, 4] + bytes.dropFirst(2)) == nil, "an unknown partition")
         #expect(StoreKey(bytes: [1, 1, 0] + bytes.dropFirst(2)) == nil, "a principal that is absent")
         #expect(StoreKey(bytes: [1, 1, 2, 0xFF] + bytes.dropFirst(2)) == nil, "text that is not UTF-8")
         let huge: [UInt8] = [1, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x01]

@@ -248,6 +248,7 @@ struct KeyAttackTests {
             .common, .principal(""), .principal("\u{0}"), .principal("a"), .principal("b"), .principal("a "),
             .principal("A"),
             .credentials([]), .credentials([0]), .credentials(Array("a".utf8)), .credentials(Array("b".utf8)),
+            .job(""), .job("a"), .job("b"),
         ]
         let keys = partitions.map { StoreKey(partition: $0, target: target) }
         #expect(Set(keys.map(\.bytes)).count == partitions.count)

@@ -14,7 +14,7 @@ import Testing
 
     @Test func ownerIsThePrincipalThatTheCallerNamed() throws {
         for name in Self.names {
-            for partition in [StoreKey.Partition.principal(name), .credentials(Self.digest, of: name)] {
+            for partition in [StoreKey.Partition.principal(name), .credentials(Self.digest, of: name), .job(name)] {
                 let key = try Self.key(partition)
                 #expect(KeyOwner(key) == KeyOwner(name))
                 #expect(StoreKey(bytes: key.bytes)?.components.partition == partition)

@@ -9,25 +9,36 @@ import Testing
 /// An engine with a scripted origin, a store in memory and a clock that stands still.
 struct EngineFixture {
     let transport = ScriptedTransport()
-    let memory = InMemoryResponseStore()
+    let memory: InMemoryResponseStore
     let store: FaultyResponseStore
     let clock = ManualClock()
     let sleeper = ManualDurationClock()
     let engine: CacheEngine
     static let url = "https://a.example/feed"
 
-    /// - Parameter options: without timeouts unless set here, so that nothing sleeps besides the
-    ///   test's subject.
+    /// - Parameters:
+    ///   - memory: the store, which several engines may use.
+    ///   - job: the job that the engine records or replays.
+    ///   - exchanges: keeps the exchanges of the job.
+    ///   - options: without timeouts unless set here, so that nothing sleeps besides the test's
+    ///     subject.
     init(
         kind: CacheKind = .private,
         mode: OfflineMode = .automatic,
         rules: (any ExchangeRules)? = nil,
+        memory: InMemoryResponseStore = InMemoryResponseStore(),
+        job: JobRun? = nil,
+        exchanges: JobExchanges? = nil,
         options change: (inout EngineOptions) -> Void = { _ in }
     ) {
         var options = EngineOptions()
         options.hardTimeout = nil
         change(&options)
+        self.memory = memory
         store = FaultyResponseStore(memory)
+        var parts = CacheEngine.Parts(clock: clock, sleeper: sleeper, jitter: { 1 })
+        parts.job = job
+        if let exchanges { parts.observeJob = { exchanges.take($0) } }
         engine = CacheEngine(
             store: store,
             transport: transport,
@@ -36,7 +47,7 @@ struct EngineFixture {
             mode: mode,
             options: options,
             rules: rules,
-            parts: .init(clock: clock, sleeper: sleeper, jitter: { 1 }),
+            parts: parts,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
     }

@@ -29,6 +29,7 @@ import Testing
             case .principal(let name): owners.append(name)
             case .common: owners.append("common")
             case .credentials: owners.append("credentials")
+            case .job: owners.append("job")
             }
         }
         return owners.sorted()

@@ -6,8 +6,9 @@ import Tracing
 /// Counting, tracing and logging. Every exchange is recorded here when it ends, whatever its
 /// driver.
 extension CacheEngine {
-    func record(_ response: CacheResponse, to method: HTTPRequest.Method, inSpan: Bool = false) {
-        record(ExchangeEnding(response), response.head.status.code, method, inSpan: inSpan) {
+    func record(_ response: CacheResponse, to prepared: PreparedRequest, inSpan: Bool = false) {
+        reportToJob(prepared, response)
+        record(ExchangeEnding(response), response.head.status.code, prepared.method, inSpan: inSpan) {
             response.outcome.cacheStatus()
         }
     }
@@ -40,23 +41,23 @@ extension CacheEngine {
 
     /// Runs an exchange in a task, in a span if a tracer is installed, and records how it ended.
     func recording(
-        _ request: CacheRequest,
+        _ prepared: PreparedRequest,
         _ exchange: () async throws -> CacheResponse
     ) async throws -> CacheResponse {
         do {
-            guard !inFlightFetches.isClosed else { throw ExchangeError.shutDown(request) }
-            let method = request.head.method
+            guard !inFlightFetches.isClosed else { throw ExchangeError.shutDown(prepared.presented) }
             let response =
                 try await isTraced
                 ? withSpan(Self.spanName) { span in
                     let response = try await exchange()
-                    span.describe(method, response.head.status.code) { response.outcome.cacheStatus() }
+                    span.describe(prepared.method, response.head.status.code) { response.outcome.cacheStatus() }
                     return response
                 } : exchange()
-            record(response, to: method, inSpan: true)
+            record(response, to: prepared, inSpan: true)
             return response
         } catch {
-            record(error, of: request)
+            reportToJob(prepared, error)
+            record(error, of: prepared.presented)
             throw error
         }
     }

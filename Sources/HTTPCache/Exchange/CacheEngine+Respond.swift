@@ -7,7 +7,9 @@ extension CacheEngine {
     @concurrent
     public func respond(to request: CacheRequest) async throws -> CacheResponse {
         guard let prepared = prepare(request) else {
-            return try await recording(request) { throw ExchangeError.invalidTarget(request) }
+            let error = inFlightFetches.isClosed ? ExchangeError.shutDown(request) : .invalidTarget(request)
+            record(error, of: request)
+            throw error
         }
         return try await respond(to: prepared)
     }
@@ -19,7 +21,7 @@ extension CacheEngine {
     }
 
     func respond(_ flow: ExchangeFlow, from beginning: Exchange.Beginning) async throws -> CacheResponse {
-        try await recording(flow.prepared.presented) {
+        try await recording(flow.prepared) {
             var response: CacheResponse
             if let key = flow.prepared.key {
                 var exchange = Exchange(flow, key: key, on: self)

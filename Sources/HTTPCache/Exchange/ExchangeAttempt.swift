@@ -104,7 +104,7 @@ package final class ExchangeAttempt: Sendable {
                 return .continueInTask
             }
         }
-        if case .serve(let hit) = step { engine.record(hit.response, to: prepared.method) }
+        if case .serve(let hit) = step { engine.record(hit.response, to: prepared) }
         return step
     }
 
@@ -237,7 +237,7 @@ package final class ExchangeAttempt: Sendable {
         }
         guard var response = delivered else { return fetch.completion(.continueInTask) }
         prepared.rules?.edit(&response)
-        engine.record(response, to: prepared.method)
+        engine.record(response, to: prepared)
         fetch.completion(.response(response))
     }
 
@@ -313,7 +313,7 @@ extension CacheEngine {
         guard case .served(_, let response, _) = serveAtOnce(&flow, found, since: start),
             let value = try take(response)
         else { return nil }
-        record(response, to: prepared.method)
+        record(response, to: prepared)
         return value
     }
 

@@ -22,6 +22,15 @@ package struct OfflineForecast: Sendable {
         /// Counts requests of this kind for the rules that apply to them.
         package func countUses(_ count: Int64) { prepared.rules?.countUses(count) }
 
+        /// Returns the error with which the request would end in the mode `offline` at a time;
+        /// `nil` if it could be answered.
+        package func offlineRefusal(at instant: Timestamp) -> ExchangeError? {
+            if prepared.key == nil { return prepared.refusalToForward(mode: .offline) }
+            var machine = ReuseMachine(prepared, mode: .offline, now: instant)
+            guard case .refuse(let refusal) = machine.decide(on: candidates) else { return nil }
+            return refusal
+        }
+
         /// Returns the forecast for an outage that begins at the given time.
         package func forecast(at now: Timestamp) -> OfflineForecast { OfflineForecast(prepared, candidates, at: now) }
     }

@@ -177,6 +177,7 @@ package struct FetchContext: Sendable {
     }
 
     private var hasCredentials: Bool {
+        if let hasIdentity = prepared.hasIdentityInJob { return hasIdentity }
         if isPerPrincipal || presented.principal != nil || hasSecrets { return true }
         guard prepared.hasCredentialFields, let ignored = rules?.settings.ignoredFields, !ignored.isEmpty else {
             return prepared.hasCredentialFields

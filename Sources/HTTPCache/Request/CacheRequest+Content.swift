@@ -14,11 +14,11 @@ extension CacheRequest {
         return StoreKey.Content(
             type: head.headerFields[.contentType],
             coding: head.headerFields[.contentEncoding],
-            sha256: settings.flatMap { canonicalJSON($0)?.sha256 } ?? digest
+            sha256: contentDigest ?? settings.flatMap { canonicalJSON($0)?.sha256 } ?? bodyDigest
         )
     }
 
-    private var digest: [UInt8] {
+    private var bodyDigest: [UInt8] {
         var hash = SHA256()
         if case .buffer(let buffer) = body {
             buffer.withUnsafeReadableBytes { hash.update(bufferPointer: $0) }
@@ -36,7 +36,7 @@ extension CacheRequest {
     }
 
     private var hasContent: Bool {
-        if case .buffer(let buffer) = body { buffer.readableBytes > 0 } else { false }
+        if case .buffer(let buffer) = body { buffer.readableBytes > 0 } else { contentDigest != nil }
     }
 
     /// Whether the key includes the content: always for QUERY, and for POST if the caller opted in.

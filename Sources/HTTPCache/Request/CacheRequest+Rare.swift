@@ -13,6 +13,7 @@ extension CacheRequest {
         var leavesTarget: Bool?
         var upgrade: UpgradeOffer?
         var isIdempotent: Bool?
+        var contentDigest: [UInt8]?
         var onRedirect: (@Sendable (inout CacheRequest) -> Void)?
     }
 
@@ -20,6 +21,13 @@ extension CacheRequest {
     package var isIdempotent: Bool? {
         get { rare?.isIdempotent }
         set { setRare(\.isIdempotent, newValue) }
+    }
+
+    /// The SHA-256 of the content, if the content itself is not known: to judge a request, never to
+    /// send it.
+    var contentDigest: [UInt8]? {
+        get { rare?.contentDigest }
+        set { setRare(\.contentDigest, newValue) }
     }
 
     /// Changes each redirected request before it is sent. Callers that follow redirects call it;
@@ -83,7 +91,10 @@ extension CacheRequest {
     }
 
     /// See ``secretParameters`` and ``secretFields``.
-    var secrets: RequestSecrets? { rare?.secrets }
+    var secrets: RequestSecrets? {
+        get { rare?.secrets }
+        set { setRare(\.secrets, newValue) }
+    }
 
     /// This request's settings, which override those of the engine's rules; see
     /// ``SettingsOverriding``.

@@ -38,7 +38,8 @@ package struct CredentialPartition: Sendable {
         guard request.isContentKeyed || settings?.eventStreams != nil else { return nil }
         var request = request
         request.principal = nil
-        return partition(of: request)
+        let partition = partition(of: request)
+        return partition == .common ? nil : partition
     }
 
     /// - Parameter ignored: fields that do not identify a principal.
@@ -108,9 +109,7 @@ package struct CredentialPartition: Sendable {
         principal: HTTPField.Name? = nil,
         secrets: RequestSecrets? = nil
     ) -> HTTPRequest {
-        let isReplaced = { (field: HTTPField) in
-            Self.isCredential(field) || field.name == principal || secrets?.fields.contains(field.name) == true
-        }
+        let isReplaced = Self.isSecret(principal, secrets)
         guard request.headerFields.contains(where: isReplaced) else { return request }
         var request = request
         request.headerFields = HTTPFields(
@@ -121,6 +120,32 @@ package struct CredentialPartition: Sendable {
                 return HTTPField(name: field.name, value: hmac.finalize().hexadecimal)
             }
         )
+        return request
+    }
+}
+
+extension CredentialPartition {
+    private static func isSecret(_ principal: HTTPField.Name?, _ secrets: RequestSecrets?) -> (HTTPField) -> Bool {
+        { field in
+            isCredential(field) || field.name == principal || secrets?.fields.contains(field.name) == true
+        }
+    }
+
+    /// Returns the request without its credentials, so that they select no variant. For a job,
+    /// which has one identity at each origin.
+    ///
+    /// - Parameters:
+    ///   - principal: the field by which a rule identifies principals.
+    ///   - secrets: the caller's additional credentials.
+    static func withoutCredentials(
+        _ request: HTTPRequest,
+        principal: HTTPField.Name?,
+        secrets: RequestSecrets?
+    ) -> HTTPRequest {
+        let isSecret = isSecret(principal, secrets)
+        guard request.headerFields.contains(where: isSecret) else { return request }
+        var request = request
+        request.headerFields.removeAll(where: isSecret)
         return request
     }
 }

@@ -2,7 +2,8 @@ import HTTPTypes
 
 extension PreparedRequest {
     /// The rules' changes to the origin's responses; `nil` if there are none, or if the request has
-    /// credentials. A response to such a request may be meant for one user, who needs all of it.
+    /// credentials. A response to such a request may be meant for one user, who needs all of it. A
+    /// job has one identity, so its requests may have credentials.
     var originEdits: OriginFieldEdits? {
         guard let edits = rules?.settings.fromOrigin, !edits.isEmpty, !identifiesSender else { return nil }
         return edits
@@ -14,8 +15,11 @@ extension PreparedRequest {
 
     /// Whether the origin can tell who sent the request. As for storing, a credential that a rule
     /// ignores does not count, except `Authorization`. RFC 9111 §3.5
+    ///
+    /// In a job, no other sender gets the response.
     private var identifiesSender: Bool {
-        hasCredentials || sendsUnkeyedCookies || request.head.headerFields.contains(.authorization)
+        if isInJob { return false }
+        return hasCredentials || sendsUnkeyedCookies || request.head.headerFields.contains(.authorization)
     }
 
     /// Returns an origin's response in the form in which it is judged, stored and sent.

@@ -31,6 +31,14 @@ package final class PreparedRequest: Sendable {
     /// credential paid for, not even if a rule ignores credentials or takes the principal from
     /// elsewhere.
     let sharedCredentials: StoreKey.Partition?
+    /// The number of the request in the engine's job; 0 without a job.
+    let ordinal: UInt64
+    /// Whether the request has an identity of its own in the engine's job; `nil` without a job.
+    let hasIdentityInJob: Bool?
+    /// The reason that the request is not part of the engine's job, and therefore has no key.
+    let exclusion: JobRun.Exclusion?
+    /// Whether the request is part of the engine's job, so that the response belongs to the job.
+    var isInJob: Bool { hasIdentityInJob != nil && key != nil }
     /// Whether the request has fields that identify its sender, regardless of the rules for these
     /// fields.
     let hasCredentialFields: Bool
@@ -158,6 +166,7 @@ package final class PreparedRequest: Sendable {
 
     /// Whether the request has credentials or a principal that its rules do not ignore.
     var hasCredentials: Bool {
+        if let hasIdentityInJob { return hasIdentityInJob }
         if isPerPrincipal || presented.principal != nil || request.secrets != nil { return true }
         guard hasCredentialFields, let ignored = settings?.ignoredFields, !ignored.isEmpty else {
             return hasCredentialFields
@@ -189,6 +198,9 @@ package final class PreparedRequest: Sendable {
         rewritten = other.rewritten
         key = other.key
         isPerPrincipal = other.isPerPrincipal
+        ordinal = other.ordinal
+        hasIdentityInJob = other.hasIdentityInJob
+        exclusion = other.exclusion
         hasCredentialFields = CredentialPartition.hasCredentials(request.head.headerFields)
         sharedCredentials = other.sharedCredentials
         cookies = other.cookies
@@ -211,6 +223,7 @@ package final class PreparedRequest: Sendable {
         let staleness: StalenessExtension
         var selectsByScheme = false
         var contact = FleetContact.lasting
+        var job: JobRun?
         /// See ``CacheEngine/settingsVersion``.
         let settingsVersion: UInt64
     }
@@ -226,7 +239,8 @@ package final class PreparedRequest: Sendable {
         method = presented.head.method
         let (settings, secrets) = (rules?.settings, presented.secrets)
         let principal = settings?.principal.flatMap { snapshot.partitions.partition(of: presented, by: $0) }
-        isPerPrincipal = principal != nil
+        isPerPrincipal = principal != nil || snapshot.job != nil
+        ordinal = snapshot.job?.nextOrdinal() ?? 0
         if let rules, let settings {
             let target = presentedTarget.rewritten(dropping: rules.dropped, sorting: settings.target.sortsParameters)
             rewritten = (target, (secrets?.withheld(from: target).target ?? target).ignoring(rules.ignored))
@@ -245,10 +259,12 @@ package final class PreparedRequest: Sendable {
         mode = OfflineMode.leastNetwork(snapshot.modes.mode(for: presentedTarget), settings?.mode)
         contact = snapshot.contact
         hasCredentialFields = CredentialPartition.hasCredentials(request.head.headerFields)
-        sharedCredentials = hasCredentialFields ? snapshot.partitions.shared(by: request, settings) : nil
+        sharedCredentials =
+            hasCredentialFields || secrets != nil ? snapshot.partitions.shared(by: request, settings) : nil
         var policy = snapshot.policy
         if let rules, rules.hasOverrides { policy.overriding = rules }
         if isPerPrincipal { policy.kind = .private }
+        policy.leavesOutCredentials = snapshot.job != nil
         policy.extendedStaleness = snapshot.staleness.seconds
         let scheme = snapshot.selectsByScheme ? ClientScheme(presented, sentAs: request, settings) : .irrelevant
         if case .irrelevant = scheme {} else { policy.selectsByScheme = true }
@@ -259,32 +275,33 @@ package final class PreparedRequest: Sendable {
         // because the origin gets them.
         let isAnonymous = principal == nil && !hasCredentialFields && secrets == nil && request.principal == nil
         isRefusedForCredentials = settings?.admitsCredentials == false && (!isAnonymous || sendsUnkeyedCookies)
-        guard request.storage != .never, request.isKeyed, settings?.isBypassed != true,
-            settings?.admits(method) != false, !isRefusedForCredentials
-        else {
-            key = nil
-            selectingHead = nil
-            return
-        }
-        let target = rewritten?.keyed ?? presentedTarget
-        if isAnonymous {
-            key = StoreKey(method: method, target: target, content: request.keyContent(settings))
-            selectingHead = Self.selecting(nil, request.head, by: scheme, listed, cookies)
-            return
-        }
-        key = StoreKey(
-            partition: principal
-                ?? snapshot.partitions.partition(of: request, ignoring: settings?.ignoredFields ?? []),
-            method: method,
-            target: target,
-            content: request.keyContent(settings)
-        )
-        let selecting = snapshot.partitions.selecting(
+        let isKeyed =
+            request.storage != .never && request.isKeyed && settings?.isBypassed != true
+            && settings?.admits(method) != false && !isRefusedForCredentials
+        let choice =
+            isKeyed
+            ? KeyChoice(
+                request,
+                target: rewritten?.keyed ?? presentedTarget,
+                principal: principal,
+                isAnonymous: isAnonymous,
+                settings,
+                snapshot
+            ) : KeyChoice(hasIdentityInJob: snapshot.job == nil ? nil : hasCredentialFields)
+        key = choice.key
+        hasIdentityInJob = choice.hasIdentityInJob
+        exclusion = choice.exclusion
+        selectingHead =
+            isKeyed ? Self.selecting(choice.selecting, request.head, by: scheme, listed, cookies) : nil
+    }
+
+    /// The request's head without credentials, for a job.
+    var withoutCredentials: HTTPRequest {
+        CredentialPartition.withoutCredentials(
             request.head,
-            principal: isPerPrincipal ? settings?.principal?.field : nil,
-            secrets: secrets
+            principal: settings?.principal?.field,
+            secrets: request.secrets
         )
-        selectingHead = Self.selecting(selecting, request.head, by: scheme, listed, cookies)
     }
 
     /// Removes the cookies and fields that the rules do not list.

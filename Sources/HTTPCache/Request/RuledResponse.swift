@@ -68,7 +68,8 @@ package struct RuledResponse: Sendable {
         head = Self.head(stored.head, settings)
         var policy = policy
         if found.hasOverrides { policy.overriding = found }
-        if found.settings.principal != nil, parts.partition != .common { policy.kind = .private }
+        let isOfJob = if case .job = parts.partition { true } else { false }
+        if isOfJob || (found.settings.principal != nil && parts.partition != .common) { policy.kind = .private }
         self.policy = policy
         lifetime = policy.freshnessLifetime(of: head).milliseconds
         freshUntil = policy.freshUntil(head)
@@ -83,7 +84,8 @@ package struct RuledResponse: Sendable {
         self.staleness = staleness
         isPassedBy =
             settings.isBypassed || !settings.admits(parts.method)
-            || !settings.stores(head.status) || (!settings.admitsCredentials && parts.partition != .common)
+            || !settings.stores(head.status)
+            || (!settings.admitsCredentials && parts.partition != .common && !isOfJob)
     }
 
     private static func head(_ stored: StoredResponseHead, _ settings: ExchangeSettings) -> StoredResponseHead {

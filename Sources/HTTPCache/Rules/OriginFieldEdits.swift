@@ -2,7 +2,7 @@ import HTTPCacheSemantics
 public import HTTPTypes
 
 /// Changes to an origin's responses before the cache judges them, as if the origin had sent them
-/// so. They apply only to requests without credentials.
+/// so. They apply only to requests without credentials, and to those of a recorded job.
 ///
 /// A field that no client gets cannot be replayed to another client, so `Set-Cookie` among the
 /// removed fields no longer keeps a response out of a shared cache.

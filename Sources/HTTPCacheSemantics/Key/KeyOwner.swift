@@ -1,10 +1,11 @@
 /// A principal whose responses can be removed together, from all partitions for which the principal
-/// was named.
+/// was named. A job owns the responses of its partition in the same way.
 ///
 /// Responses in the common partition have no owner. For credentials without a named principal, the
 /// owner is not known.
 package struct KeyOwner: Sendable, Hashable {
-    /// The principal's name, as given by the caller. Names are compared by their bytes.
+    /// The principal's name, as given by the caller, or the job's. Names are compared by their
+    /// bytes.
     package let name: String
 
     package init(_ name: String) { self.name = name }
@@ -53,7 +54,7 @@ extension KeyOwner {
         var key = CanonicalCursor(key)
         guard key.byte() == StoreKey.version, let kind = key.byte() else { return nil }
         switch kind {
-        case 1: return key.component()
+        case 1, 3: return key.component()
         case 2:
             // The value is a name and a digest if the caller named a principal; otherwise only a
             // digest.

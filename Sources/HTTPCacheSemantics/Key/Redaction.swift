@@ -102,6 +102,17 @@ package enum Redaction {
         return String(decoding: result, as: UTF8.self)
     }
 
+    /// Returns the names of a query's parameters whose values are secrets, decoded and in lower
+    /// case, in their order.
+    package static func secretNames(in query: String) -> [String] {
+        query.utf8.split(whereSeparator: { "&;?#".utf8.contains($0) }).compactMap { parameter -> String? in
+            guard let equals = parameter.firstIndex(of: UInt8(ascii: "=")),
+                parameter.index(after: equals) != parameter.endIndex, isSecret(name: parameter[..<equals])
+            else { return nil }
+            return String(decoding: percentDecodedLowercase(parameter[..<equals]), as: UTF8.self)
+        }
+    }
+
     /// Returns text that may be a URI, without user information, secret parameters and control
     /// characters, truncated to `limit` bytes.
     package static func uriText(_ text: String, limit: Int = 65_535) -> String {
@@ -132,6 +143,14 @@ package enum Redaction {
         return start..<at
     }
 
+    /// Returns whether a field's value is a secret.
+    ///
+    /// - Parameter name: the lower-case name.
+    package static func isSecretField(_ name: String) -> Bool {
+        secretFieldNames.contains(name) || name.hasSuffix("-token") || name.hasSuffix("-secret")
+            || name.hasSuffix("-password") || RequestFieldTable.credentials.entry(of: name) != nil
+    }
+
     /// Returns fields for people and logs: secret values are replaced, cookie names are kept, and
     /// queries in URI fields are redacted.
     ///
@@ -147,9 +166,7 @@ package enum Redaction {
                 copy.value =
                     cookie.endIndex == field.value.endIndex
                     ? placeholder : "\(String(decoding: cookie, as: UTF8.self))=\(placeholder)"
-            } else if secretFieldNames.contains(name) || name.hasSuffix("-token") || name.hasSuffix("-secret")
-                || name.hasSuffix("-password") || RequestFieldTable.credentials.entry(of: name) != nil
-            {
+            } else if isSecretField(name) {
                 copy.value = placeholder
             } else if uriFieldNames.contains(name) {
                 copy.value = uriText(field.value)

@@ -11,6 +11,9 @@ extension CanonicalWriter {
         case .credentials(let digest):
             write(byte: 2)
             write(digest)
+        case .job(let name):
+            write(byte: 3)
+            write(name)
         }
     }
 
@@ -29,6 +32,7 @@ extension CanonicalReader {
         case 0: return .common
         case 1: return requiredText().map { .principal($0) }
         case 2: return required().map { .credentials(Array($0)) }
+        case 3: return requiredText().map { .job($0) }
         default: return nil
         }
     }

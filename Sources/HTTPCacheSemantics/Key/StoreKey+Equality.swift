@@ -6,7 +6,8 @@ extension StoreKey.Partition: Hashable {
         case (.common, .common): true
         case (.principal(let one), .principal(let another)): one.hasSameBytes(as: another)
         case (.credentials(let one), .credentials(let another)): one == another
-        case (.common, _), (.principal, _), (.credentials, _): false
+        case (.job(let one), .job(let another)): one.hasSameBytes(as: another)
+        case (.common, _), (.principal, _), (.credentials, _), (.job, _): false
         }
     }
 
@@ -14,7 +15,7 @@ extension StoreKey.Partition: Hashable {
     public func hash(into hasher: inout Hasher) {
         switch self {
         case .common: hasher.combine(0)
-        case .principal(let name): hasher.combine(bytesOf: name)
+        case .principal(let name), .job(let name): hasher.combine(bytesOf: name)
         case .credentials(let digest): hasher.combine(digest)
         }
     }

@@ -4,8 +4,8 @@ public import HTTPTypes
 ///
 /// The key contains, in this order:
 ///
-/// - the **partition**: ``Partition/common``, a principal's name, or a digest of the request's
-///   credentials;
+/// - the **partition**: ``Partition/common``, a principal's name, a digest of the request's
+///   credentials, or a job's name;
 /// - the **method**: `GET` for GET and HEAD, otherwise the method itself;
 /// - the **target URI**: scheme, host, port, path and query, as sent to the origin, without the
 ///   parameters that rules ignore or that the caller declared secret;
@@ -41,6 +41,9 @@ public struct StoreKey: Sendable, Hashable {
         /// An HMAC of the request's credentials under the store's secret; never the credentials
         /// themselves. If the caller also named a principal, the name precedes the HMAC.
         case credentials([UInt8])
+        /// The job that recorded the response. No request leads to this partition: only an engine
+        /// that records or replays the job does.
+        case job(String)
     }
 
     /// The content of a request whose response depends on it (QUERY, or POST if the caller opted
@@ -85,7 +88,7 @@ public struct StoreKey: Sendable, Hashable {
         capacity += method.rawValue.utf8.count
         switch partition {
         case .common: break
-        case .principal(let name): capacity += name.utf8.count
+        case .principal(let name), .job(let name): capacity += name.utf8.count
         case .credentials(let digest): capacity += digest.count
         }
         if let content {

@@ -32,6 +32,7 @@ extension CachePolicy {
             if FieldRules.isHopByHop(name) || (!withheld.isEmpty && withheld.contains(name)) { continue }
             if !nominated.isEmpty, nominated.contains(name), !isProtected(name) { continue }
             if overrides?.leavesOut(field) == true { continue }
+            if leavesOutCredentials, Redaction.isSecretField(name) { continue }
             result.append(field)
         }
         return result

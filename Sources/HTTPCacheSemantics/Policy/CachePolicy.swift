@@ -72,6 +72,9 @@ public struct CachePolicy: Sendable {
     /// Whether values that an operator lists select variants: see
     /// ``HTTPTypes/HTTPField/Name/listedCookies``.
     package var selectsByListedValues = false
+    /// Whether fields that carry credentials, such as `Set-Cookie`, are left out of stored
+    /// responses. The client whose request was sent still gets them.
+    package var leavesOutCredentials = false
 
     /// Creates a policy.
     ///

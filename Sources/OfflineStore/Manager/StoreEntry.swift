@@ -30,6 +30,8 @@ package struct StoreEntry: Sendable, Hashable, Identifiable {
         case principal
         /// The partition of a request's credentials.
         case credentials
+        /// The partition of a recorded job.
+        case job
     }
 
     /// The store's number for the entry. A store never reuses a number.
@@ -116,6 +118,7 @@ package struct StoreEntry: Sendable, Hashable, Identifiable {
                 case .common: .common
                 case .principal: .principal
                 case .credentials: .credentials
+                case .job: .job
                 case nil: nil
                 }
             status = response?.head.status

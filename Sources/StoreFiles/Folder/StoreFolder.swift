@@ -8,6 +8,7 @@ import LibC
 /// - `sequence`, the number of the last invalidation
 /// - `node`, the store's name among the nodes of a fleet, if it shares purges
 /// - `mode`, `staleness` and `switches`, an operator's temporary settings, until they end
+/// - `jobs`, a folder with a file for each recorded job
 /// - `control.sock`, the socket of a running gateway with a control plane, or a link to it
 /// - `handover.sock` and its lock, where a running gateway waits for the process that replaces it
 ///
@@ -20,6 +21,7 @@ package struct StoreFolder: Sendable {
     package var lockPath: String { path + "/lock" }
     package var sidecarPath: String { path + "/sequence" }
     package var nodePath: String { path + "/node" }
+    package var jobsPath: String { path + "/jobs" }
 
     /// The names of operators' temporary settings. Each is kept in a file with its name.
     static let temporarySettings = ["mode", "staleness", "switches"]
@@ -123,7 +125,7 @@ package struct StoreFolder: Sendable {
 
     private static func isOurs(_ name: String) -> Bool {
         let sockets = ["control.sock", "handover.sock", "handover.sock.lock"]
-        let others = ["lock", "sequence", "node", "node.new", "CURRENT", "CURRENT.new"] + sockets
+        let others = ["lock", "sequence", "node", "node.new", "CURRENT", "CURRENT.new", "jobs"] + sockets
         if others.contains(name) { return true }
         if temporarySettings.contains(where: { name == $0 || name == $0 + ".new" }) { return true }
         for ending in ["", "-wal", "-shm", "-journal"] where name.hasSuffix(ending) {

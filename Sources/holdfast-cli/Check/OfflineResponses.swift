@@ -148,6 +148,8 @@ struct OfflineResponses {
                 authority: components.target.authority,
                 path: components.target.requestTarget
             )
+            // No route serves the responses of a job.
+            if entry.partition == .job { continue }
             // If a rule stores a response for a single principal, it is treated as in a private
             // cache.
             var policy = CachePolicy(kind: gateway.isEmpty || entry.partition == .principal ? .private : .shared)

@@ -66,6 +66,7 @@ struct ExplanationText {
             switch key.partition {
             case "common": "common"
             case "principal": "for the named principal"
+            case "job": "for the job"
             default: "for the user with these credentials"
             }
         return key.looksInCommon ? "\(owner), then common" : owner

@@ -1,0 +1,33 @@
+package import HTTPCacheSemantics
+package import HTTPTypes
+
+/// A request of a job, and how its exchange ended.
+package struct JobExchange: Sendable {
+    /// How an exchange ended.
+    package enum Ending: Sendable {
+        /// The client got a response. It was stored, or came from the store.
+        case kept
+        /// The client got a response that was not stored, for this reason.
+        case passed(StorageRefusal)
+        /// The client got a response to a request that must not be recorded.
+        case excluded(JobRun.Exclusion)
+        /// The method is unsafe, and the content is not in the key.
+        case unsafe
+        /// The client got no response. The code is that of an ``ExchangeError``.
+        case failed(code: String, message: String)
+    }
+
+    /// The order in which requests arrived.
+    package var ordinal: UInt64
+    package var request: JobRequest
+    /// All request fields that may select a response, without credentials.
+    package var asked: HTTPFields
+    package var ending: Ending
+
+    package init(ordinal: UInt64, request: JobRequest, asked: HTTPFields = [:], ending: Ending) {
+        self.ordinal = ordinal
+        self.request = request
+        self.asked = asked
+        self.ending = ending
+    }
+}
