@@ -446,7 +446,7 @@ let package = Package(
             name: "CommandLineTests",
             dependencies: [
                 "HTTPCacheExplaining", "OfflineStore", "holdfast-cli", "cache-dump", "sample-origin", "key-probe",
-                "moments-service", "SampleOrigin", "TestSupport",
+                "moments-service", "HoldfastTesting", "SampleOrigin", "TestSupport",
             ]
         ),
         .testTarget(
@@ -510,8 +510,8 @@ let package = Package(
         .testTarget(
             name: "FuzzReplayTests",
             dependencies: [
-                "CNGHTTP2", "HTTPCacheSemantics", "HTTPCache", "FleetTier", "StoreFiles", "CacheRules",
-                "HoldfastConfiguration", "RedisTier", "HTTPWire", "GatewayRouting", "OriginConnections",
+                "CNGHTTP2", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "FleetTier", "StoreFiles",
+                "CacheRules", "HoldfastConfiguration", "RedisTier", "HTTPWire", "GatewayRouting", "OriginConnections",
                 "HoldfastGateway", httpTypes, nioCore, nioHPACK,
             ],
             exclude: ["Targets/main.swift", "Targets/Require.swift"]

@@ -162,9 +162,9 @@ let package = Package(
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "HTTPCacheSemantics", "HTTPCache", "CacheRules", "HoldfastConfiguration", "HTTPWire", "GatewayRouting",
-                "OriginConnections", "HoldfastGateway", "StoreFiles", "RedisTier", "FleetTier", "CFuzzDriver",
-                "CNGHTTP2", httpTypes, nioCore, nioHPACK,
+                "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "CacheRules", "HoldfastConfiguration",
+                "HTTPWire", "GatewayRouting", "OriginConnections", "HoldfastGateway", "StoreFiles", "RedisTier",
+                "FleetTier", "CFuzzDriver", "CNGHTTP2", httpTypes, nioCore, nioHPACK,
             ],
             swiftSettings: settings
         ),

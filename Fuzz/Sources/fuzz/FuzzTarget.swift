@@ -34,6 +34,7 @@ struct FuzzTarget: Sendable {
         FuzzTarget(name: "log-replies", run: logReplies),
         FuzzTarget(name: "envelope", run: envelope),
         FuzzTarget(name: "canonical-json", run: canonicalJSON),
+        FuzzTarget(name: "job-file", run: jobFile),
     ]
 
     /// The target that the first argument names. It is static, because the driver's callback is a C

@@ -1,0 +1,79 @@
+package import HTTPCache
+package import HTTPCacheSemantics
+
+/// Whether a job would run without its origins: whether every one of its requests could be
+/// answered, and until when. It takes the requests one by one, and keeps only what it reports.
+///
+/// It decides nothing itself: it asks the machine that decides in the mode `offline`.
+package struct JobForecast: Sendable {
+    /// A request that could not be answered.
+    package struct Refused: Sendable {
+        package var request: JobRequest
+        /// The reason: the code of an error, or the directive or limit that forbids the response.
+        package var reason: String
+    }
+
+    /// The number of refused requests that are kept.
+    package static let refusedLimit = 20
+    /// The time ahead for which requests are judged, in milliseconds: ten years.
+    private static let horizon: Int64 = 315_360_000_000
+
+    /// When the requests are judged.
+    package let instant: Timestamp
+    package private(set) var requests = 0
+    package private(set) var refusedCount = 0
+    /// The first refused requests.
+    package private(set) var refused: [Refused] = []
+    /// The first instant at which the job no longer runs, to the second, and the request that ends
+    /// it; `nil` if it runs for ten years.
+    package private(set) var end: (instant: Timestamp, because: Refused)?
+
+    package init(at instant: Timestamp) { self.instant = instant }
+
+    /// Whether the job would run.
+    package var wouldRun: Bool { refusedCount == 0 && requests > 0 }
+
+    /// Takes a request of the job.
+    ///
+    /// - Parameter subject: the request and the responses that are stored for it.
+    package mutating func take(_ entry: JobFile.Entry, _ subject: OfflineForecast.Subject) {
+        requests += 1
+        if let exclusion = entry.exclusion { return refuse(entry.request, exclusion.rawValue) }
+        if let refusal = subject.offlineRefusal(at: instant) {
+            let isMissing = refusal.code == .offlineMiss
+            return refuse(entry.request, isMissing ? entry.why ?? refusal.reason : refusal.reason)
+        }
+        let limit = end?.instant ?? instant.adding(milliseconds: Self.horizon)
+        guard let refusal = subject.offlineRefusal(at: limit.adding(milliseconds: -1000)) else { return }
+        end = (
+            Self.end(of: subject, after: instant, before: limit),
+            Refused(request: entry.request, reason: refusal.reason)
+        )
+    }
+
+    private mutating func refuse(_ request: JobRequest, _ reason: String) {
+        refusedCount += 1
+        if refused.count < Self.refusedLimit { refused.append(Refused(request: request, reason: reason)) }
+    }
+
+    /// Returns the first second at which a request that can be answered now cannot.
+    private static func end(
+        of subject: OfflineForecast.Subject,
+        after instant: Timestamp,
+        before limit: Timestamp
+    ) -> Timestamp {
+        var answered: Int64 = 0
+        var refused = max(1, limit.milliseconds(since: instant) / 1000)
+        while refused - answered > 1 {
+            let middle = answered + (refused - answered) / 2
+            let isRefused = subject.offlineRefusal(at: instant.adding(milliseconds: middle * 1000)) != nil
+            if isRefused { refused = middle } else { answered = middle }
+        }
+        return instant.adding(milliseconds: refused * 1000)
+    }
+}
+
+extension ExchangeError {
+    /// The reason in a word: the directive or limit that forbids a stored response, or the code.
+    package var reason: String { forbiddenBy ?? code.description }
+}

@@ -1,0 +1,141 @@
+package import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+
+/// The requests of a job while it is recorded. It takes exchanges, and returns the requests.
+package struct JobRecording: Sendable {
+    /// The limits of a recording. A job that exceeds one is not kept.
+    package struct Limits: Sendable {
+        package var requests = JobFile.maximumRequests
+        /// The length of the job's file, in bytes.
+        package var length = JobFile.maximumLength
+
+        package init() {}
+    }
+
+    /// A request without the fields that select its response.
+    private struct Subject: Hashable {
+        let method: HTTPRequest.Method
+        let target: TargetURI
+        let content: [UInt8]?
+
+        init(_ request: JobRequest) {
+            (method, target, content) = (request.method, request.target, request.content)
+        }
+    }
+
+    /// The exchanges of one subject.
+    private struct Exchanges {
+        /// When each variant was first requested.
+        var kept: [HTTPFields: UInt64] = [:]
+        /// The first exchange without a stored response, as long as there is none with one.
+        var missing: (ordinal: UInt64, entry: JobFile.Entry)?
+    }
+
+    /// The maximum number of methods that are counted by name. Clients can invent methods.
+    private static let methodLimit = 16
+    /// The maximum number of names of parameters, and of origins with other identities, that are
+    /// kept.
+    private static let nameLimit = 16
+
+    private let limits: Limits
+    private let publicParameters: Set<String>
+    private var subjects: [Subject: Exchanges] = [:]
+    private var count = 0
+    private var length = 0
+    /// The number of unsafe requests that were passed on, by method.
+    package private(set) var passed: [String: Int] = [:]
+    /// The origins at which requests had other credentials than the first ones, with their numbers.
+    package private(set) var otherIdentities: [String: Int] = [:]
+    /// The names of parameters that may be secrets, because of which requests were not recorded.
+    package private(set) var doubtfulNames: Set<String> = []
+    /// The number of these requests.
+    package private(set) var doubtfulCount = 0
+    /// Whether the job exceeds a limit.
+    package private(set) var isFull = false
+
+    /// - Parameter publicParameters: see ``JobRun/Use/publicParameters``.
+    package init(publicParameters: Set<String> = [], limits: Limits = Limits()) {
+        self.publicParameters = publicParameters
+        self.limits = limits
+    }
+
+    /// Takes an exchange.
+    package mutating func take(_ exchange: JobExchange) {
+        guard !isFull else { return }
+        let request = exchange.request
+        switch exchange.ending {
+        case .kept: keep(request, exchange.ordinal)
+        case .passed(let refusal): miss(request, exchange.ordinal, refusal.rawValue)
+        case .failed(let code, _): miss(request, exchange.ordinal, code)
+        case .excluded(let exclusion):
+            switch exclusion {
+            case .credentials:
+                let origin = "\(request.target.scheme)://\(request.target.authority)"
+                let isNamed = otherIdentities[origin] != nil || otherIdentities.count < Self.nameLimit
+                otherIdentities[isNamed ? origin : "other origins", default: 0] += 1
+                miss(request, exchange.ordinal, exclusion.rawValue, always: true)
+            case .parameters:
+                // The URL must not be in the file.
+                doubtfulCount += 1
+                for name in JobRun.doubtful(in: request.target.query, except: publicParameters)
+                where doubtfulNames.count < Self.nameLimit {
+                    doubtfulNames.insert(name)
+                }
+            }
+        case .unsafe:
+            let method = request.method.rawValue
+            passed[passed[method] != nil || passed.count < Self.methodLimit ? method : "other", default: 0] += 1
+        }
+    }
+
+    private mutating func keep(_ request: JobRequest, _ ordinal: UInt64) {
+        var exchanges = subjects[Subject(request)] ?? Exchanges()
+        if let known = exchanges.kept[request.fields] {
+            guard ordinal < known else { return }
+        } else {
+            add(JobFile.Entry(request))
+        }
+        exchanges.kept[request.fields] = ordinal
+        // The response was not stored at first, but then it was.
+        if exchanges.missing?.entry.exclusion == nil { exchanges.missing = nil }
+        subjects[Subject(request)] = exchanges
+    }
+
+    /// - Parameter always: whether a stored response does not replace the missing one.
+    private mutating func miss(_ request: JobRequest, _ ordinal: UInt64, _ why: String, always: Bool = false) {
+        var exchanges = subjects[Subject(request)] ?? Exchanges()
+        guard always || exchanges.kept.isEmpty else { return }
+        if let known = exchanges.missing {
+            guard always, known.entry.exclusion == nil else { return }
+        }
+        let entry = JobFile.Entry(request, why: why)
+        add(entry)
+        exchanges.missing = (ordinal, entry)
+        subjects[Subject(request)] = exchanges
+    }
+
+    private mutating func add(_ entry: JobFile.Entry) {
+        count += 1
+        length += entry.line.count
+        if count > limits.requests || length > limits.length { isFull = true }
+    }
+
+    /// The requests of the job, in the order in which they were first sent.
+    package var entries: [JobFile.Entry] {
+        var all: [(ordinal: UInt64, entry: JobFile.Entry)] = []
+        for (subject, exchanges) in subjects {
+            if let missing = exchanges.missing { all.append(missing) }
+            for (fields, ordinal) in exchanges.kept {
+                let request = JobRequest(
+                    method: subject.method,
+                    target: subject.target,
+                    fields: fields,
+                    content: subject.content
+                )
+                all.append((ordinal, JobFile.Entry(request)))
+            }
+        }
+        return all.sorted { $0.ordinal < $1.ordinal }.map { $0.entry }
+    }
+}

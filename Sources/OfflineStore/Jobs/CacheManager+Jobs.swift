@@ -1,0 +1,64 @@
+import HTTPCache
+package import HTTPCacheOperations
+package import HTTPCacheSemantics
+
+/// The jobs of a store: their files, and the partitions of their responses.
+///
+/// A recording stores responses in a new partition. One atomic rename of the job's file makes it
+/// the job; then the responses of the old partition are removed. So a process that is killed leaves
+/// the old job or none, and marks responses that nothing uses.
+extension CacheManager {
+    /// The jobs' folder.
+    package var jobs: JobFolder { JobFolder(store: folder) }
+
+    /// Begins a recording. The responses of recordings that were killed are removed first.
+    ///
+    /// - Throws: ``StoreError``, ``JobFile/Refusal``
+    package func beginRecording(_ name: JobName, in partition: JobPartition, at now: Timestamp) async throws {
+        for marked in try jobs.marked {
+            // If the job cannot be read, its partition is not known, so nothing is removed.
+            guard case .success(let used) = Result(catching: { try jobs.header(of: marked) }) else { continue }
+            try await remove(jobs.partitions(ofMark: marked), except: used?.partition, at: now)
+            try jobs.removeMark(marked)
+        }
+        let old = try? jobs.header(of: name)?.partition
+        try jobs.mark(name, [partition] + [old].compactMap(\.self))
+    }
+
+    /// Ends a recording: its job replaces the job with the same name.
+    ///
+    /// - Throws: ``StoreError``
+    package func keep(_ header: JobFile.Header, _ entries: [JobFile.Entry], at now: Timestamp) async throws {
+        try jobs.replace(header, entries)
+        try await remove(jobs.partitions(ofMark: header.name), except: header.partition, at: now)
+        try jobs.removeMark(header.name)
+    }
+
+    /// Ends a recording without a job. A job with the same name stays.
+    ///
+    /// - Throws: ``StoreError``
+    package func discardRecording(_ name: JobName, in partition: JobPartition, at now: Timestamp) async throws {
+        try await remove([partition], except: nil, at: now)
+        try jobs.removeMark(name)
+    }
+
+    /// Removes a job and its responses.
+    ///
+    /// - Returns: whether there was such a job.
+    /// - Throws: ``StoreError``, ``JobFile/Refusal``
+    package func removeJob(_ name: JobName, at now: Timestamp) async throws -> Bool {
+        guard let partition = try jobs.header(of: name)?.partition else { return false }
+        try jobs.mark(name, [partition])
+        try jobs.remove(name)
+        try await remove([partition], except: nil, at: now)
+        try jobs.removeMark(name)
+        return true
+    }
+
+    /// Removes the responses in partitions, except those of a job.
+    private func remove(_ partitions: [JobPartition], except used: JobPartition?, at now: Timestamp) async throws {
+        for partition in partitions where partition != used {
+            try await responses.invalidate(.principal(partition.description), .remove, at: now)
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import HTTPCache
+import HTTPCacheSemantics
+import HTTPTypes
+import HoldfastTesting
+import Testing
+
+@testable import HTTPCacheOperations
+
+/// The forecast of a job comes true when it is replayed.
+@Suite(.timeLimit(.minutes(20))) struct JobForecastTests {
+    private struct Recorded {
+        let memory = InMemoryResponseStore()
+        let start: Timestamp
+        var entries: [JobFile.Entry]
+        let urls: [String]
+    }
+
+    /// Records a response with each of these fields.
+    private func record(_ responses: [HTTPFields]) async throws -> Recorded {
+        let exchanges = JobExchanges()
+        var use = JobRun.Use()
+        use.comparesIdentities = true
+        let memory = InMemoryResponseStore()
+        let job = JobRun(partition: "one", use)
+        let fixture = EngineFixture(kind: .shared, memory: memory, job: job, exchanges: exchanges)
+        let urls = responses.indices.map { "https://a.example/\($0)" }
+        for (url, fields) in zip(urls, responses) {
+            fixture.transport.script(url, .ok("text", fields: fields))
+            try await fixture.get(url)
+        }
+        await fixture.untilIdle()
+        var recording = JobRecording()
+        for exchange in exchanges.all { recording.take(exchange) }
+        return Recorded(memory: memory, start: fixture.clock.now(), entries: recording.entries, urls: urls)
+    }
+
+    /// Judges a job some time after it was recorded, and replays its requests then.
+    private func judge(
+        _ recorded: Recorded,
+        after time: Duration
+    ) async throws -> (forecast: JobForecast, refused: [String]) {
+        let job = JobRun(partition: "one")
+        let fixture = EngineFixture(kind: .shared, mode: .offline, memory: recorded.memory, job: job)
+        fixture.clock.advance(by: time)
+        var forecast = JobForecast(at: fixture.clock.now())
+        for entry in recorded.entries { forecast.take(entry, try fixture.engine.subject(of: entry.request)) }
+        var refused: [String] = []
+        for url in recorded.urls {
+            if await fixture.failure(url) != nil { refused.append(url) }
+        }
+        return (forecast, refused)
+    }
+
+    private static let lifetimes = [
+        "max-age=60", "max-age=600", "max-age=60, must-revalidate", "no-cache", "max-age=0", "no-store",
+        "private, max-age=60", "s-maxage=60", "max-age=60, stale-if-error=60",
+    ]
+
+    /// Jobs of random responses, judged and replayed at random times.
+    ///
+    /// Mutant: a request that is refused is not counted.
+    @Test(arguments: 0..<60 as Range<UInt64>) func forecastComesTrue(seed: UInt64) async throws {
+        var random = SeededRandom(seed: seed)
+        let responses = (0..<4).map { _ -> HTTPFields in
+            let lifetime = Self.lifetimes.randomElement(using: &random) ?? ""
+            return [.cacheControl: lifetime, .eTag: "\"1\""]
+        }
+        let recorded = try await record(responses)
+        #expect(recorded.entries.count == responses.count)
+        for seconds in [0, 59, 61, 599, 100_000] {
+            let (forecast, refused) = try await judge(recorded, after: .seconds(seconds))
+            #expect(forecast.wouldRun == refused.isEmpty, "seed \(seed), \(seconds) s")
+            #expect(Set(forecast.refused.map(\.request.target.uri)) == Set(refused), "seed \(seed), \(seconds) s")
+            #expect(forecast.refusedCount == refused.count)
+        }
+    }
+
+    /// Mutant: the end of a job is that of its last request.
+    @Test func endIsThatOfTheFirstRequestThatEnds() async throws {
+        let recorded = try await record([
+            [.cacheControl: "max-age=60, must-revalidate"], [.cacheControl: "max-age=600, must-revalidate"],
+            [.cacheControl: "max-age=60"],
+        ])
+        let forecast = try await judge(recorded, after: .zero).forecast
+        let end = try #require(forecast.end)
+        #expect(end.because.request.target.path == "/0" && end.because.reason == "must-revalidate")
+        #expect(end.instant.milliseconds(since: recorded.start) == 60_000)
+        #expect(try await judge(recorded, after: .seconds(59)).refused.isEmpty)
+        #expect(try await judge(recorded, after: .seconds(60)).refused == ["https://a.example/0"])
+        // Without such a directive, a job runs however stale its responses are.
+        let lasting = try await record([[.cacheControl: "max-age=1"]])
+        #expect(try await judge(lasting, after: .zero).forecast.end == nil)
+    }
+
+    @Test func excludedRequestNeverRuns() async throws {
+        var recorded = try await record([[.cacheControl: "max-age=600"]])
+        recorded.entries[0].why = JobRun.Exclusion.credentials.rawValue
+        let forecast = try await judge(recorded, after: .zero).forecast
+        #expect(!forecast.wouldRun && forecast.refused.first?.reason == "credentials")
+    }
+
+    @Test func reasonIsThatOfTheRecordingIfNothingIsStored() async throws {
+        let recorded = try await record([[.cacheControl: "no-store"]])
+        let forecast = try await judge(recorded, after: .zero).forecast
+        #expect(forecast.refused.map(\.reason) == ["responseNoStore"])
+    }
+
+    @Test func jobWithoutRequestsWouldNotRun() { #expect(!JobForecast(at: Timestamp(milliseconds: 0)).wouldRun) }
+}
