@@ -15,7 +15,7 @@ struct HoldfastCommand: AsyncParsableCommand {
         subcommands: [
             Get.self, Serve.self, Inspect.self, Status.self, Mode.self, Drain.self, Staleness.self, Purge.self,
             Pin.self, Unpin.self, Origins.self, Reload.self, Try.self, Explain.self, Check.self, Schema.self,
-            FleetCommand.self, RulesCommand.self,
+            FleetCommand.self, RulesCommand.self, Record.self, Replay.self, Jobs.self,
         ]
     )
 

@@ -5,7 +5,8 @@ import Testing
 struct UnknownOptionTests {
     /// Every command of every tool that has required arguments, or checks them itself.
     static let commands = [
-        "holdfast", "holdfast get", "holdfast serve", "holdfast explain", "holdfast check", "holdfast rules",
+        "holdfast", "holdfast get", "holdfast serve", "holdfast explain", "holdfast check", "holdfast record",
+        "holdfast replay", "holdfast rules",
         "holdfast rules diff", "holdfast rules apply", "cache-dump", "cache-dump list", "cache-dump show",
         "cache-dump stats", "cache-dump verify", "cache-dump recover", "sample-origin",
     ]

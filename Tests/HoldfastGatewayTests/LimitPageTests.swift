@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheOperations
 import HTTPCacheSemantics
 import HoldfastConfiguration
 import HoldfastMetrics
@@ -76,7 +77,10 @@ struct LimitPageTests {
             "protocols per route": HoldfastConfiguration.Configuration.Route.upgradeLimit,
             "line of the PROXY protocol": ProxyHeader.lineLimit,
             "extensions of the PROXY protocol": ProxyHeader.blockLimit, "disk": Int(store.budget),
-            "pending writes": store.maximumPendingBytes,
+            "pending writes": store.maximumPendingBytes, "requests of a job": JobFile.maximumRequests,
+            "line of a job's file": JobFile.maximumLineLength,
+            "origins whose identities a recording compares": JobRun.originLimit,
+            "recorded requests that are compared with a refused one": NearestRequest.limit,
         ]
         let stated = StatedLimit.all.compactMap { limit in limit.value.map { (limit.name, $0) } }
         #expect(Dictionary(uniqueKeysWithValues: stated) == counted)

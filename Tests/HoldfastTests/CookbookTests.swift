@@ -15,7 +15,7 @@ import Testing
             contentsOfFile: Cookbook.root + "Sources/HoldfastConfiguration/HoldfastConfiguration.docc/Cookbook.md",
             encoding: .utf8
         )
-        #expect(try Cookbook.files().count == 27)
+        #expect(try Cookbook.files().count == 28)
         for file in try Cookbook.files() {
             let content = try String(contentsOfFile: Cookbook.folder + file, encoding: .utf8)
             #expect(text.contains("`\(file)`:\n\n```yaml\n\(content)```\n"), "\(file)")
@@ -35,6 +35,17 @@ import Testing
         let configuration = try Configuration(contentsOf: Cookbook.folder + "26-offline-page.yaml")
         let page = try #require(configuration.routes.first?.errorPages.offline)
         #expect(page.template.filled { "[\($0.rawValue)]" }.contains("<a href=\"[url]\">"))
+    }
+
+    /// The gateway of a recording has the address 127.0.0.1, so routes have no host.
+    @Test func responsesOfAPaidAPIAreStoredForReplays() async throws {
+        let kitchen = try Kitchen("28-paid-api.yaml")
+        let configuration = try Configuration(contentsOf: Cookbook.folder + "28-paid-api.yaml")
+        #expect(configuration.routes.map(\.host) == [nil])
+        let url = "https://api.example.com/v1/models"
+        kitchen.transport.script(url, .ok("[]", fields: [.cacheControl: "no-store"]))
+        try await kitchen.get(url)
+        #expect(try await kitchen.stored(url).count == 1)
     }
 
     @Test func silentAPIHasTheLifetimeOfTheRule() async throws {

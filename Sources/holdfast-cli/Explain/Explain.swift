@@ -328,13 +328,6 @@ extension CacheEngine {
     }
 }
 
-/// A transport that sends nothing, because an explanation makes no request.
-private struct NoTransport: Transport {
-    func send(_ request: TransportRequest) async throws -> TransportResponse {
-        throw TransportError(code: .invalidRequest, message: "Nothing is sent to explain a request.")
-    }
-}
-
 extension Logger {
     /// A logger that writes warnings and errors to standard error.
     fileprivate static var explaining: Logger {

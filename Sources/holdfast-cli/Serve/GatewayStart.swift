@@ -24,6 +24,8 @@ struct GatewayStart: Sendable {
     let logger: Logger
     let levels: LogLevels
     let events: EventLog
+    /// The job that is recorded or replayed; `nil` for an ordinary gateway.
+    var job: JobGateway?
     let metrics = MetricsRegistry(MetricDescription.engine + MetricDescription.store + [.droppedSpans])
 
     /// Opens the store, listens, and serves until a signal arrives.
@@ -40,7 +42,7 @@ struct GatewayStart: Sendable {
     }
 
     /// Opens the store, and prints its folder unless the user specified it.
-    private func open() async throws -> CacheManager {
+    func open() async throws -> CacheManager {
         var storage = settings.storage
         storage.telemetry = StoreTelemetry(factory: metrics)
         for warning in StoreRoom(of: storage, at: settings.store).warnings {
@@ -107,7 +109,7 @@ struct GatewayStart: Sendable {
     }
 
     /// Creates the gateway's parts and connects them. Nothing can reach the gateway yet.
-    private func connect(
+    func connect(
         _ store: CacheManager,
         _ member: FleetMember?,
         _ purging: ControlledPurging
@@ -121,10 +123,12 @@ struct GatewayStart: Sendable {
         }
         let staleness = StalenessSwitch(engine: engine, store: store, logger: logger)
         // Operators' temporary settings survive a restart. Restore them before a client can
-        // connect.
-        await modes.restore()
-        await switches.restore()
-        await staleness.restore()
+        // connect. They are not for jobs.
+        if job == nil {
+            await modes.restore()
+            await switches.restore()
+            await staleness.restore()
+        }
         let health = GatewayHealth()
         let accessLog = AccessLog(settings.accessLog, logger: logger)
         let server = makeServer(engine, purging, health, accessLog, tracer)
@@ -187,11 +191,13 @@ struct GatewayStart: Sendable {
         )
         parts.fleet = member?.fleetResponses
         parts.contact = member?.contact
+        parts.job = job?.run
+        parts.observeJob = job?.observe
         return CacheEngine(
             store: store.responses,
-            transport: transport,
+            transport: job?.use == .replaying ? NoTransport() : transport,
             policy: CachePolicy(kind: .shared),
-            credentialSecret: store.credentialSecret,
+            credentialSecret: job?.secret ?? store.credentialSecret,
             mode: settings.mode,
             options: settings.file.options,
             rules: settings.rules,
@@ -209,6 +215,7 @@ struct GatewayStart: Sendable {
     ) -> GatewayServer {
         var gateway = settings.gateway
         gateway.listeners = listeners
+        job?.admitCommand(to: &gateway)
         return GatewayServer(
             configuration: gateway,
             engine: engine,

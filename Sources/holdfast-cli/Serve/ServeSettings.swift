@@ -32,9 +32,14 @@ struct ServeSettings: Sendable {
 
     /// Reads the file, if one is given.
     ///
+    /// - Parameter job: the use of the gateway for one job; `nil` for a gateway that serves.
     /// - Throws: `ConfigurationError`, `CommandFailure`
-    init(_ named: NamedSettings) throws {
-        let file = try named.file.map { try Configuration(contentsOf: $0) } ?? Configuration()
+    init(_ named: NamedSettings, for job: JobGateway.Use? = nil) throws {
+        let file =
+            try named.file.map {
+                // A replay sends nothing, so it needs no secrets that rules add to requests.
+                try job == .replaying ? Configuration(withoutValuesOf: $0) : Configuration(contentsOf: $0)
+            } ?? Configuration()
         guard named.origin != nil || file.routeCount > 0 else {
             throw CommandFailure(
                 "'\(named.file ?? "")' has no routes. Add 'routes' to the file, or set an origin with '--origin'."
@@ -56,7 +61,8 @@ struct ServeSettings: Sendable {
         self.gateway = try GatewayConfiguration(
             file,
             routes: named.origin.map { GatewayRoutes(origin: $0) },
-            listeners: named.listen.map { .address($0) }
+            listeners: named.listen.map { .address($0) },
+            isForJob: job != nil
         )
         let collisions = file.resolvedCollisions(of: gateway.listeners, areReplaced: !named.listen.isEmpty)
         guard collisions.isEmpty else { throw ConfigurationError(collisions) }

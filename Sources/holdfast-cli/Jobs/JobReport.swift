@@ -1,0 +1,107 @@
+import Foundation
+import HTTPCache
+import HTTPCacheOperations
+import HTTPCacheSemantics
+import HTTPTypes
+import Holdfast
+
+/// The state of a job, for people and programs. It shows no values of secret parameters.
+struct JobReport: Encodable {
+    /// A request that would be refused, or that ends the job.
+    struct Request: Encodable {
+        var method: String
+        var url: String
+        /// The code of an error, a directive or a limit.
+        var reason: String
+
+        init(_ refused: JobForecast.Refused) {
+            method = refused.request.method.rawValue
+            url = refused.request.target.redacted
+            reason = refused.reason
+        }
+
+        fileprivate var words: String { "\(method) \(url): \(JobReport.words(for: reason))" }
+    }
+
+    var name: String
+    /// When it was recorded, in milliseconds since 1970.
+    var made: Int64
+    var command: String
+    var requests: Int
+    var wouldRun: Bool
+    /// When it no longer runs, in milliseconds since 1970; `nil` if it does not run now, or for ten
+    /// years.
+    var until: Int64?
+    /// The request that ends it.
+    var endedBy: Request?
+    /// The first requests that would be refused.
+    var refused: [Request]
+    var refusedCount: Int
+    /// The number of unsafe requests that were passed on and not recorded, by method.
+    var passed: [String: Int]
+    /// The number of requests that were not recorded, because their URLs may contain secrets.
+    var doubtful: Int
+
+    init(_ header: JobFile.Header, _ forecast: JobForecast) {
+        name = header.name.description
+        made = header.made.milliseconds
+        command = header.command
+        requests = forecast.requests
+        // A request that was passed on would be refused, and is not in the file.
+        let wouldRun = forecast.wouldRun && header.unrecorded == 0
+        self.wouldRun = wouldRun
+        if wouldRun, let end = forecast.end {
+            until = end.instant.milliseconds
+            endedBy = Request(end.because)
+        }
+        refused = forecast.refused.map { Request($0) }
+        refusedCount = forecast.refusedCount
+        passed = header.passed
+        doubtful = header.doubtful
+    }
+
+    var text: String { ([headline] + details.map { "  " + $0 }).joined(separator: "\n") }
+
+    private var headline: String {
+        let count = "\(requests) \(requests == 1 ? "request" : "requests")"
+        guard wouldRun else {
+            if refusedCount == 0 {
+                return "\(name): would not run: \(requests == 0 ? "it has no requests" : "requests were not recorded")"
+            }
+            return "\(name): would not run: \(refusedCount) of \(count) would be refused"
+        }
+        guard let until else { return "\(name): would run: \(count)" }
+        let instant = Date(timeIntervalSince1970: Double(until) / 1000).formatted(.iso8601)
+        return "\(name): would run until \(instant): \(count)"
+    }
+
+    private var details: [String] {
+        var lines = refused.map(\.words)
+        if refusedCount > refused.count { lines.append("and \(refusedCount - refused.count) more") }
+        if let endedBy { lines.append("ends with \(endedBy.words)") }
+        for (method, count) in passed.sorted(by: { $0.key < $1.key }) {
+            let advice = method == "POST" ? "; '--post' records them" : ""
+            lines.append("not recorded: \(count) \(method) \(count == 1 ? "request" : "requests")\(advice)")
+        }
+        if doubtful > 0 {
+            lines.append(
+                "not recorded: \(doubtful) \(doubtful == 1 ? "request" : "requests") with parameters that may be secrets"
+            )
+        }
+        return lines
+    }
+
+    private static func words(for reason: String) -> String {
+        switch reason {
+        case ExchangeError.Code.offlineMiss.description: "nothing is stored for it"
+        case JobRun.Exclusion.credentials.rawValue: "it had other credentials than the first request to its origin"
+        case StorageRefusal.responseNoStore.rawValue: "its response has 'no-store'"
+        case StorageRefusal.requestNoStore.rawValue: "the request has 'no-store'"
+        case StorageRefusal.endless.rawValue: "its response is an event stream"
+        case StorageRefusal.notExplicit.rawValue: "its response does not allow storing"
+        case "invalidated": "a later request with an unsafe method changed it"
+        case StorageRefusal.varyAny.rawValue: "its response varies by everything ('Vary: *')"
+        default: "'\(reason)'"
+        }
+    }
+}

@@ -1,0 +1,155 @@
+import ArgumentParser
+import CommandLineSupport
+import Foundation
+import HTTPCache
+import HTTPCacheOperations
+import HTTPCacheSemantics
+import Holdfast
+import HoldfastConfiguration
+import HoldfastGateway
+import LibC
+import Logging
+import NIOCore
+import NIOPosix
+import UnixSignals
+
+/// The options of a command that runs a gateway for a job.
+struct JobOptions: ParsableArguments {
+    @Option(
+        name: .customLong("config"),
+        help: ArgumentHelp("Configuration file with routes, YAML or JSON.", valueName: "file")
+    )
+    var file: String?
+
+    @Option(help: ArgumentHelp("http or https URL of the origin.", valueName: "url"))
+    var origin: String?
+
+    @Option(help: "Store folder. Default: the folder that 'holdfast serve' uses.")
+    var store: String?
+
+    /// Returns the settings of a gateway on a free port of loopback, without a control plane.
+    func settings(for job: JobGateway.Use) throws -> (settings: ServeSettings, named: NamedSettings) {
+        let mode = job == .replaying ? Serve.Mode.offline : .automatic
+        var words = ["--listen=127.0.0.1:0", "--no-control", "--access-log=off", "--mode=\(mode.rawValue)"]
+        words += ["--log-level=error"]
+        if let file { words.append("--config=\(file)") }
+        if let origin { words.append("--origin=\(origin)") }
+        if let store { words.append("--store=\(store)") }
+        let serve: Serve
+        do {
+            serve = try Serve.parse(words)
+        } catch {
+            throw ValidationError(Serve.message(for: error))
+        }
+        do {
+            let named = try NamedSettings(serve, environment: ProcessInfo.processInfo.environment)
+            return (try ConfigurationFile.reporting { try ServeSettings(named, for: job) }, named)
+        } catch let invalid as InvalidSetting {
+            throw CommandFailure(invalid.description)
+        }
+    }
+}
+
+/// Runs a command with a gateway in this process.
+struct JobSession: Sendable {
+    let settings: ServeSettings
+    private let named: NamedSettings
+    private let signals: UnixSignalsSequence
+    private let events = EventLog()
+    private let levels = LogLevels(.error)
+
+    init(_ settings: (settings: ServeSettings, named: NamedSettings)) async {
+        // Before the command starts, so that none of its signals ends this process.
+        signals = await UnixSignalsSequence(trapping: [.sigint, .sigterm, .sighup, .sigquit, .sigusr1, .sigusr2])
+        (self.settings, named) = settings
+        umask(umask(0o077) | 0o007)
+    }
+
+    /// Opens the store while `body` runs.
+    ///
+    /// - Throws: `CommandFailure`, `ExitCode`
+    func withStore<Value: Sendable>(
+        readOnly: Bool,
+        _ body: (CacheManager, Logger) async throws -> Value
+    ) async throws -> Value {
+        let logger = Logger.events(levels, .text, to: events)
+        let outcome: Result<Value, any Error>
+        do {
+            outcome = .success(try await withOpenStore(readOnly: readOnly, logger) { try await body($0, logger) })
+        } catch {
+            outcome = .failure(error)
+        }
+        // Flush the log first, so that the command's error comes last.
+        await events.close()
+        do {
+            return try outcome.get()
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch let code as ExitCode {
+            throw code
+        } catch {
+            throw CommandFailure("\(error)")
+        }
+    }
+
+    private func withOpenStore<Value: Sendable>(
+        readOnly: Bool,
+        _ logger: Logger,
+        _ body: (CacheManager) async throws -> Value
+    ) async throws -> Value {
+        let (folder, settings) = (settings.store, settings.storage)
+        let store: CacheManager
+        if readOnly {
+            store = try await CacheManager.openReadOnly(at: folder, configuration: settings, logger: logger)
+        } else {
+            store = try await CacheManager.open(at: folder, configuration: settings, logger: logger)
+        }
+        let value: Value
+        do {
+            value = try await body(store)
+        } catch {
+            try? await store.close()
+            throw error
+        }
+        try await store.close()
+        return value
+    }
+
+    /// Runs a command with a gateway for a job, until the command ends.
+    ///
+    /// - Returns: the command's exit status.
+    func run(_ command: [String], with job: JobGateway, from store: CacheManager, _ logger: Logger) async throws -> CInt
+    {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: settings.threads ?? System.coreCount)
+        let start = GatewayStart(
+            settings: settings,
+            named: named,
+            listeners: settings.gateway.listeners,
+            prepared: PreparedListeners([]),
+            group: group,
+            logger: logger,
+            levels: levels,
+            events: events,
+            job: job
+        )
+        let outcome: Result<CInt, any Error>
+        do {
+            outcome = .success(try await start.serve(from: store) { try await runCommand(command, at: $0) })
+        } catch {
+            outcome = .failure(error)
+        }
+        try? await group.shutdownGracefully()
+        return try outcome.get()
+    }
+
+    private func runCommand(_ command: [String], at url: String) async throws -> CInt {
+        var environment = ProcessInfo.processInfo.environment
+        environment["HOLDFAST_URL"] = url
+        let child = try ChildCommand(command, environment: environment)
+        return await withTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { for await signal in signals { child.send(signal.rawValue) } }
+            defer { tasks.cancelAll() }
+            return await child.wait()
+        }
+    }
+}

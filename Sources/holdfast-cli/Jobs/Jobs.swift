@@ -1,0 +1,145 @@
+import ArgumentParser
+import CommandLineSupport
+import Foundation
+import HTTPCache
+import HTTPCacheOperations
+import HTTPCacheSemantics
+import Holdfast
+import HoldfastConfiguration
+import HoldfastGateway
+import Logging
+
+/// `holdfast jobs --store FOLDER`
+struct Jobs: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Lists the jobs of a store, and whether each would run without its origins.",
+        discussion: """
+            For each job that 'holdfast record' made: whether 'holdfast replay' would answer every request now and until when, or the requests that would be refused, and why. \
+            Nothing is sent and nothing is changed, except with '--remove'. The store may be open in a gateway.
+
+            With '--config', the rules of the file apply, as they do for 'holdfast replay' with the same file.
+
+            The verdict is about HTTP. A client may refuse a response for reasons of its own, such as the date of a signature; only 'holdfast replay' shows that.
+
+            JSON: a list of objects, with the keys name, made, command, requests, wouldRun, until, endedBy, refused, refusedCount, passed and doubtful. Instants are in milliseconds since 1970 (UTC).
+
+            The exit status is 1 if a job would not run, or the store or a file cannot be read; 64 if the command line is invalid.
+
+            Examples:
+              holdfast jobs --origin https://registry.npmjs.org
+              holdfast jobs deps --config holdfast.yaml --format json
+              holdfast jobs deps --remove --config holdfast.yaml
+            """
+    )
+
+    @Argument(help: "Name of a job. Default: all jobs.")
+    var name: String?
+
+    @OptionGroup var options: JobOptions
+
+    @Flag(help: "Remove the job and its responses. The store must not be open in another process.")
+    var remove = false
+
+    @Option(help: "Output format; json prints one JSON list.")
+    var format = Explain.Format.text
+
+    func validate() throws {
+        if let name { _ = try JobName(argument: name) }
+        if remove, name == nil { throw ValidationError("'--remove' needs the name of a job.") }
+    }
+
+    func run() async throws {
+        let name = try name.map { try JobName(argument: $0) }
+        let (folder, file) = try options.place()
+        let logger = Logger(label: "holdfast") { _ in SwiftLogNoOpLogHandler() }
+        do {
+            if remove, let name { return try await removeJob(name, in: folder, file, logger) }
+            let store = try await CacheManager.openReadOnly(at: folder, logger: logger)
+            let outcome: Result<[JobReport], any Error>
+            do {
+                outcome = .success(try await reports(name, JobJudge(store: store, file: file, logger: logger)))
+            } catch {
+                outcome = .failure(error)
+            }
+            try await store.close()
+            let reports = try outcome.get()
+            try write(reports, folder)
+            if reports.contains(where: { !$0.wouldRun }) { throw ExitCode.failure }
+        } catch is StandardStream.Closed {
+            return
+        } catch let code as ExitCode {
+            throw code
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch {
+            throw CommandFailure("\(error)")
+        }
+    }
+
+    private func reports(_ name: JobName?, _ judge: JobJudge) async throws -> [JobReport] {
+        let instant = SystemWallClock().now()
+        var reports: [JobReport] = []
+        for job in try name.map({ [$0] }) ?? judge.store.jobs.names {
+            if let (header, forecast) = try await judge.forecast(of: job, at: instant) {
+                reports.append(JobReport(header, forecast))
+            } else if name != nil {
+                throw CommandFailure("The store '\(judge.store.folder)' has no job '\(job)'.")
+            }
+        }
+        return reports
+    }
+
+    private func removeJob(_ name: JobName, in folder: String, _ file: Configuration, _ logger: Logger) async throws {
+        let settings = CacheManager.Configuration(file.store)
+        let store = try await CacheManager.open(at: folder, configuration: settings, logger: logger)
+        let outcome: Result<Bool, any Error>
+        do {
+            outcome = .success(try await store.removeJob(name, at: SystemWallClock().now()))
+        } catch {
+            outcome = .failure(error)
+        }
+        try await store.close()
+        guard try outcome.get() else { throw CommandFailure("The store '\(folder)' has no job '\(name)'.") }
+    }
+
+    private func write(_ reports: [JobReport], _ folder: String) throws {
+        var text: String
+        switch format {
+        case .text:
+            text =
+                reports.isEmpty
+                ? "The store '\(folder)' has no jobs. 'holdfast record' makes one."
+                : reports.map(\.text).joined(separator: "\n")
+        case .json:
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            text = String(decoding: try encoder.encode(reports), as: UTF8.self)
+        }
+        text += "\n"
+        try text.withUTF8 { try StandardStream.output.write(UnsafeRawBufferPointer($0)) }
+    }
+}
+
+extension JobOptions {
+    /// Returns the store's folder, and the configuration whose rules apply.
+    ///
+    /// - Throws: `ValidationError` if no store is set; `CommandFailure`; `ExitCode`.
+    func place() throws -> (folder: String, file: Configuration) {
+        let environment = ProcessInfo.processInfo.environment
+        let path = file ?? ServeVariable.config.value(in: environment)
+        let configuration = try path.map { try ConfigurationFile.readWithoutValues($0) } ?? Configuration()
+        if let folder = store ?? ServeVariable.store.value(in: environment) ?? configuration.storeFolder {
+            return (folder, configuration)
+        }
+        guard let origin = origin ?? ServeVariable.origin.value(in: environment) else {
+            throw ValidationError("No store is set. Use '--store', '--config' or '--origin'.")
+        }
+        do {
+            return (try DefaultStore(environment: environment).path(for: GatewayOrigin(origin)), configuration)
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch {
+            throw ValidationError("'--origin': \(error)")
+        }
+    }
+}

@@ -1,0 +1,210 @@
+import ArgumentParser
+import CommandLineSupport
+import Foundation
+import HTTPCache
+import HTTPCacheOperations
+import HTTPCacheSemantics
+import Holdfast
+import Synchronization
+
+/// `holdfast record NAME --origin URL -- COMMAND`
+struct Record: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Records the requests of a command, to replay them without the network.",
+        discussion: """
+            Runs the command with a gateway in this process, whose address is in HOLDFAST_URL. The requests that the command sends there become the job NAME: \
+            a set of requests that is worth something only if all of them are answered. 'holdfast replay' runs the command again without the network, and 'holdfast jobs' says whether it would run.
+
+            The responses are in the store, in a partition of the job that no gateway serves. Only GET and HEAD are recorded; with '--post', also POST, by its content. \
+            Other requests are passed on, and counted.
+
+            No credential is recorded: 'Authorization', cookies, API keys in fields, and parameters such as 'api_key' are sent to the origin, and kept nowhere. A request whose URL has another parameter with the name of a secret, such as 'state', is passed on and not recorded, \
+            unless '--public' or '--secret' says which it is. A job has one identity at each origin. \
+            A request with other credentials than the first one there is passed on, not recorded, and named.
+
+            A job is kept only if the command succeeds. A name that exists needs '--replace'; until the command has succeeded, the old job stays.
+
+            The origin is that of '--origin', or the routes in a file. The store is the one that 'holdfast serve' uses with the same options. It must not be open in another process. \
+            Limits on clients in the file do not apply to the command.
+
+            Signals are passed on to the command, and processes that it leaves behind are ended. The exit status is that of the command; 1 if the job cannot be recorded; 64 if the command line is invalid. \
+            What was recorded is reported on standard error.
+
+            JSON: one object on standard error, with the keys name, made, command, requests, wouldRun, until, endedBy, refused, refusedCount, passed and doubtful. Instants are in milliseconds since 1970 (UTC).
+
+            Examples:
+              holdfast record deps --origin https://registry.npmjs.org -- sh -c 'npm ci --registry "$HOLDFAST_URL"'
+              holdfast record tests --post --config openai.yaml -- sh -c 'OPENAI_BASE_URL="$HOLDFAST_URL/v1" pytest'
+              holdfast record tests --post --replace --config openai.yaml -- make test
+            """
+    )
+
+    @Argument(help: "Name of the job: up to 64 letters, digits, '-', '_' and '.'.")
+    var name: String
+
+    @OptionGroup var options: JobOptions
+
+    @Flag(help: "Record POST requests too. Requests with the same content get the same response.")
+    var post = false
+
+    @Option(
+        name: .customLong("secret"),
+        help: ArgumentHelp(
+            "Parameter of URLs that is a credential. It is sent, and is not part of the recorded request. Repeatable.",
+            valueName: "name"
+        )
+    )
+    var secretParameters: [String] = []
+
+    @Option(
+        name: .customLong("public"),
+        help: ArgumentHelp(
+            "Parameter of URLs that is no secret, although its name looks like one, such as 'state'. Repeatable.",
+            valueName: "name"
+        )
+    )
+    var publicParameters: [String] = []
+
+    @Flag(help: "Replace the job with this name, if the command succeeds.")
+    var replace = false
+
+    @Option(help: "Format of the report: text or json.")
+    var format = Explain.Format.text
+
+    @Argument(
+        parsing: .postTerminator,
+        help: ArgumentHelp("Command to run, after '--'.", valueName: "command")
+    )
+    var command: [String] = []
+
+    func validate() throws {
+        _ = try JobName(argument: name)
+        guard !command.isEmpty else { throw ValidationError("Add the command to run after '--'.") }
+        let (names, limit) = (secretParameters + publicParameters, JobFile.Header.maximumNames)
+        guard names.count <= limit, names.allSatisfy(JobFile.Header.isParameterName) else {
+            throw ValidationError("'--secret' and '--public' take at most \(limit) names of parameters, in ASCII.")
+        }
+    }
+
+    func run() async throws {
+        let name = try JobName(argument: name)
+        let session = await JobSession(try options.settings(for: .recording))
+        let status = try await session.withStore(readOnly: false) { store, logger in
+            try await record(name, session, store, logger)
+        }
+        guard status == 0 else { throw ExitCode(status) }
+    }
+
+    private func record(
+        _ name: JobName,
+        _ session: JobSession,
+        _ store: CacheManager,
+        _ logger: Logger
+    ) async throws -> CInt {
+        guard try replace || !store.jobs.names.contains(name) else {
+            throw CommandFailure("The job '\(name)' exists. '--replace' replaces it if the command succeeds.")
+        }
+        let clock = SystemWallClock()
+        var random = SystemRandomNumberGenerator()
+        let partition = JobPartition(using: &random)
+        var header = JobFile.Header(
+            name: name,
+            made: clock.now(),
+            command: (command.first ?? "").split(separator: "/").last.map(String.init) ?? "",
+            partition: partition,
+            keysPosts: post
+        )
+        header.secretParameters = Set(secretParameters)
+        header.publicParameters = Set(publicParameters)
+        var use = header.use
+        use.comparesIdentities = true
+        let recording = Recorded(publicParameters: use.publicParameters)
+        let run = JobRun(partition: partition.description, use)
+        let job = JobGateway(.recording, run) { recording.take($0) }
+        try await store.beginRecording(name, in: partition, at: header.made)
+        let status: CInt
+        do {
+            status = try await session.run(command, with: job, from: store, logger)
+        } catch {
+            try? await store.discardRecording(name, in: partition, at: clock.now())
+            throw error
+        }
+        let recorded = recording.value
+        header.passed = recorded.passed
+        header.doubtful = recorded.doubtfulCount
+        if let reason = Self.reasonToDiscard(recorded, status) {
+            try await store.discardRecording(name, in: partition, at: clock.now())
+            StandardStream.error.line("holdfast did not keep the job '\(name)': \(reason)")
+            return status == 0 ? 1 : status
+        }
+        try await store.keep(header, recorded.entries, at: clock.now())
+        for line in recorded.notes { StandardStream.error.line("holdfast \(line)") }
+        let judge = JobJudge(store: store, file: session.settings.file, logger: logger)
+        if let (header, forecast) = try await judge.forecast(of: name, at: clock.now()) {
+            StandardStream.error.line(try JobReport(header, forecast).formatted(format))
+        }
+        return status
+    }
+
+    private static func reasonToDiscard(_ recorded: JobRecording, _ status: CInt) -> String? {
+        if recorded.isFull {
+            return "it exceeds the limit of \(JobFile.maximumRequests) requests or \(JobFile.maximumLength) bytes."
+        }
+        return status == 0 ? nil : "the command ended with exit status \(status)."
+    }
+}
+
+/// The recording, which several event loops report to.
+private final class Recorded: Sendable {
+    private let recording: Mutex<JobRecording>
+
+    init(publicParameters: Set<String>) {
+        recording = Mutex(JobRecording(publicParameters: publicParameters))
+    }
+
+    var value: JobRecording { recording.withLock { $0 } }
+
+    func take(_ exchange: JobExchange) { recording.withLock { $0.take(exchange) } }
+}
+
+extension JobRecording {
+    /// Sentences about requests that were not recorded.
+    fileprivate var notes: [String] {
+        var notes = otherIdentities.sorted { $0.key < $1.key }.map { origin, count in
+            "passed on \(count) \(count == 1 ? "request" : "requests") with other credentials at '\(origin)': "
+                + "a job has one identity at each origin"
+        }
+        if doubtfulCount > 0 {
+            let names = doubtfulNames.sorted().map { "'\($0)'" }.joined(separator: ", ")
+            notes.append(
+                "passed on \(doubtfulCount) \(doubtfulCount == 1 ? "request" : "requests") whose URLs may contain secrets (\(names)): "
+                    + "use '--public NAME' for a parameter that is none, or '--secret NAME' for a credential"
+            )
+        }
+        return notes
+    }
+}
+
+extension JobName {
+    /// - Throws: `ValidationError`
+    init(argument text: String) throws {
+        guard let name = JobName(text) else {
+            throw ValidationError(
+                "'\(text.printable)' is not a name of a job. Use up to 64 letters, digits, '-', '_' and '.'."
+            )
+        }
+        self = name
+    }
+}
+
+extension JobReport {
+    func formatted(_ format: Explain.Format) throws -> String {
+        switch format {
+        case .text: return text
+        case .json:
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return String(decoding: try encoder.encode(self), as: UTF8.self)
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import ArgumentParser
+import CommandLineSupport
+import HTTPCache
+import HTTPCacheOperations
+import HTTPCacheSemantics
+import HTTPTypes
+import Holdfast
+import Synchronization
+
+/// `holdfast replay NAME --origin URL -- COMMAND`
+struct Replay: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Runs a command whose requests were recorded, without the network.",
+        discussion: """
+            Runs the command with a gateway in this process, whose address is in HOLDFAST_URL. The gateway opens no connection to an origin: it serves the responses of the job NAME, and no others. \
+            Credentials are neither needed nor compared.
+
+            Use the same '--origin' or '--config' as for the recording. The store is only read, so a gateway may use it at the same time.
+
+            A recorded response is served as long as the rules of HTTP allow it without the origin: however stale, but not after 'must-revalidate', 'no-cache' or a limit of a rule. \
+            An error such as 404 is served while it is fresh. '--as-recorded' serves every recorded response.
+
+            Each refused request is reported on standard error: why, the recorded request that differs least, and the first difference.
+
+            Signals are passed on to the command, and processes that it leaves behind are ended. The exit status is that of the command if it is not 0; otherwise 1 if a request was refused, \
+            unless '--allow-refused' is set, or, with '--all', if a request of the job was not sent; 64 if the command line is invalid.
+
+            Examples:
+              holdfast replay deps --origin https://registry.npmjs.org -- sh -c 'npm ci --registry "$HOLDFAST_URL"'
+              holdfast replay tests --config openai.yaml -- sh -c 'OPENAI_BASE_URL="$HOLDFAST_URL/v1" OPENAI_API_KEY=none pytest'
+            """
+    )
+
+    @Argument(help: "Name of the job.")
+    var name: String
+
+    @OptionGroup var options: JobOptions
+
+    @Flag(name: .customLong("as-recorded"), help: "Serve recorded responses whatever their age and directives.")
+    var isAsRecorded = false
+
+    @Flag(name: .customLong("allow-refused"), help: "Exit with status 0 even if requests were refused.")
+    var allowsRefused = false
+
+    @Flag(help: "Exit with status 1 if a request of the job was not sent.")
+    var all = false
+
+    @Argument(
+        parsing: .postTerminator,
+        help: ArgumentHelp("Command to run, after '--'.", valueName: "command")
+    )
+    var command: [String] = []
+
+    func validate() throws {
+        _ = try JobName(argument: name)
+        guard !command.isEmpty else { throw ValidationError("Add the command to run after '--'.") }
+    }
+
+    func run() async throws {
+        let name = try JobName(argument: name)
+        let session = await JobSession(try options.settings(for: .replaying))
+        let status = try await session.withStore(readOnly: true) { store, logger in
+            try await replay(name, session, store, logger)
+        }
+        guard status == 0 else { throw ExitCode(status) }
+    }
+
+    private func replay(
+        _ name: JobName,
+        _ session: JobSession,
+        _ store: CacheManager,
+        _ logger: Logger
+    ) async throws -> CInt {
+        guard let header = try store.jobs.header(of: name) else {
+            throw CommandFailure("The store '\(store.folder)' has no job '\(name)'. 'holdfast jobs' lists its jobs.")
+        }
+        var use = header.use
+        use.isAsRecorded = isAsRecorded
+        let asked = Replayed()
+        let run = JobRun(partition: header.partition.description, use)
+        let job = JobGateway(.replaying, run) { asked.take($0) }
+        let status = try await session.run(command, with: job, from: store, logger)
+        let replayed = asked.value
+        let unasked = try report(replayed, name, store)
+        if status != 0 { return status }
+        if replayed.refusedCount > 0, !allowsRefused { return 1 }
+        return all && unasked > 0 ? 1 : 0
+    }
+
+    /// Reports the refused requests with the nearest recorded ones.
+    ///
+    /// - Returns: the number of requests of the job that were not sent.
+    private func report(_ replayed: ReplayedRequests, _ name: JobName, _ store: CacheManager) throws -> Int {
+        var nearest = replayed.refused.map { NearestRequest(to: $0.exchange) }
+        var unasked = 0
+        if !nearest.isEmpty || all {
+            try store.jobs.read(name) { line in
+                guard case .entry(let entry) = line else { return }
+                for index in nearest.indices { nearest[index].take(entry.request) }
+                if !replayed.contains(entry.request) { unasked += 1 }
+            }
+        }
+        for (refused, nearest) in zip(replayed.refused, nearest) {
+            let request = refused.exchange.request
+            var text = "holdfast refused \(request.method) \(request.target.redacted): \(refused.message)"
+            if let recorded = nearest.nearest {
+                text += " Nearest recorded request: \(recorded.method) \(recorded.target.redacted)"
+                if let difference = nearest.difference { text += ": \(difference)" }
+                text += "."
+            } else {
+                text += " No request with this method and path was recorded."
+            }
+            StandardStream.error.line(text)
+        }
+        let more = replayed.refusedCount - replayed.refused.count
+        if more > 0 { StandardStream.error.line("holdfast refused \(more) more requests") }
+        if all, unasked > 0 { StandardStream.error.line("holdfast: \(unasked) requests of the job were not sent") }
+        return unasked
+    }
+}
+
+/// The requests of a replay.
+struct ReplayedRequests: Sendable {
+    struct Refused: Sendable {
+        var exchange: JobExchange
+        var message: String
+    }
+
+    /// A request without the fields that select its response.
+    private struct Subject: Hashable {
+        let method: HTTPRequest.Method
+        let target: TargetURI
+        let content: [UInt8]?
+
+        init(_ request: JobRequest) {
+            (method, target, content) = (request.method, request.target, request.content)
+        }
+    }
+
+    /// The number of refused requests that are reported in detail.
+    static let refusedLimit = 20
+
+    private(set) var refused: [Refused] = []
+    private(set) var refusedCount = 0
+    private var answered: Set<Subject> = []
+    private var refusedSubjects: Set<Subject> = []
+
+    mutating func take(_ exchange: JobExchange) {
+        guard case .failed(_, let message) = exchange.ending else {
+            if answered.count < JobFile.maximumRequests { answered.insert(Subject(exchange.request)) }
+            return
+        }
+        refusedCount += 1
+        // A client that repeats a request learns nothing new.
+        guard refused.count < Self.refusedLimit, refusedSubjects.insert(Subject(exchange.request)).inserted else {
+            return
+        }
+        refused.append(Refused(exchange: exchange, message: message))
+    }
+
+    /// Returns whether a request was answered.
+    func contains(_ request: JobRequest) -> Bool { answered.contains(Subject(request)) }
+}
+
+/// The replay, which several event loops report to.
+private final class Replayed: Sendable {
+    private let requests = Mutex(ReplayedRequests())
+
+    var value: ReplayedRequests { requests.withLock { $0 } }
+
+    func take(_ exchange: JobExchange) { requests.withLock { $0.take(exchange) } }
+}

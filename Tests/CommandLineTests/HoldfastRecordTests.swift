@@ -1,0 +1,265 @@
+import Foundation
+import HoldfastTesting
+import SampleOrigin
+import Testing
+
+/// `holdfast record`, `holdfast replay` and `holdfast jobs`, on built commands.
+@Suite("holdfast record and replay", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
+struct HoldfastRecordTests {
+    private let three = JobCommands.fetching("/a", "/b?x=1", "/c")
+
+    // MARK: Recording and replaying
+
+    @Test func recordedJobIsReplayedWithoutItsOrigin() async throws {
+        try await JobCommands.with { commands in
+            let recorded = try await commands.record("deps", [], three)
+            #expect(recorded.status == 0, "\(recorded)")
+            #expect(recorded.error.contains("deps: would run: 3 requests"), "\(recorded)")
+            #expect(commands.written == "v1v1v1")
+            await commands.origin.stop()
+            let replayed = try await commands.replay("deps", ["--all"], three)
+            #expect(replayed.status == 0 && replayed.error.isEmpty, "\(replayed)")
+            #expect(commands.written == "v1v1v1")
+            let jobs = try await commands.jobs()
+            #expect(jobs.status == 0 && jobs.lines.first == "deps: would run: 3 requests", "\(jobs)")
+        }
+    }
+
+    @Test func refusedRequestNamesTheNearest() async throws {
+        try await JobCommands.with { commands in
+            _ = try await commands.record("deps", [], three)
+            let requests = commands.origin.requestCount
+            let other = try await commands.replay("deps", [], #"curl -s "$HOLDFAST_URL/b?x=2" > /dev/null"#)
+            #expect(other.status == 1, "\(other)")
+            #expect(other.error.contains("the parameter 'x' is '2', and was '1'"), "\(other)")
+            let unknown = try await commands.replay("deps", ["--allow-refused"], #"curl -s "$HOLDFAST_URL/d""#)
+            #expect(unknown.status == 0, "\(unknown)")
+            #expect(unknown.error.contains("No request with this method and path was recorded."), "\(unknown)")
+            let few = try await commands.replay("deps", ["--all"], JobCommands.fetching("/a"))
+            #expect(few.status == 1 && few.error.contains("2 requests of the job were not sent"), "\(few)")
+            #expect(commands.origin.requestCount == requests)
+            let missing = try await commands.replay("other", [], three)
+            #expect(missing.status == 1 && missing.error.contains("has no job 'other'"), "\(missing)")
+        }
+    }
+
+    @Test func requestThatEndsTheJobIsNamed() async throws {
+        try await JobCommands.with { commands in
+            let origin = commands.origin
+            origin.behaveNormally()
+            let fields: [(name: String, value: String)] = [
+                ("Cache-Control", "max-age=600, must-revalidate"), ("ETag", "\"1\""),
+            ]
+            origin.force(.respond(fields: fields, body: "x"), times: .max, path: "/b")
+            origin.force(.respond(fields: [("Cache-Control", "no-store")], body: "x"), times: .max, path: "/c")
+            origin.force(.respond(fields: [("Cache-Control", "max-age=600")], body: "x"), times: .max, path: "/a")
+            let until = try await commands.record("two", [], JobCommands.fetching("/a", "/b"))
+            #expect(until.error.contains("two: would run until ") && until.error.contains("/b: 'must-revalidate'"))
+            _ = try await commands.record("three", [], JobCommands.fetching("/a", "/c"))
+            let jobs = try await commands.jobs("--format", "json")
+            let list = try #require(try JSONSerialization.jsonObject(with: jobs.output) as? [[String: Any]])
+            #expect(jobs.status == 1 && list.map { $0["wouldRun"] as? Bool } == [false, true], "\(jobs)")
+            #expect((list.first?["refused"] as? [[String: Any]])?.first?["reason"] as? String == "responseNoStore")
+            let replayed = try await commands.replay("three", [], JobCommands.fetching("/a", "/c"))
+            #expect(replayed.status != 0 && replayed.error.contains("/c: "), "\(replayed)")
+        }
+    }
+
+    @Test func postIsRecordedByItsContent() async throws {
+        try await JobCommands.with { commands in
+            func post(_ text: String) -> String { #"curl -sSf -d '\#(text)' "$HOLDFAST_URL/ask" >> "$OUT""# }
+            let counted = try await commands.record("none", [], post("one"))
+            #expect(counted.error.contains("not recorded: 1 POST request; '--post' records them"), "\(counted)")
+            let mixed = try await commands.record("mixed", [], JobCommands.fetching("/a") + "; " + post("one"))
+            #expect(mixed.status == 0 && mixed.error.contains("mixed: would not run: requests were not"), "\(mixed)")
+            let state = try await commands.record("state", [], JobCommands.fetching("/a", "/b?state=open"))
+            #expect(state.error.contains("state: would not run: requests were not recorded"), "\(state)")
+            #expect(state.error.contains("('state'): use '--public NAME'"), "\(state)")
+            let named = try await commands.record(
+                "named",
+                ["--public", "state"],
+                JobCommands.fetching("/b?state=open")
+            )
+            #expect(named.error.contains("named: would run: 1 request"), "\(named)")
+            let recorded = try await commands.record("posts", ["--post"], post("one"))
+            #expect(recorded.status == 0 && recorded.error.contains("posts: would run: 1 request"), "\(recorded)")
+            let requests = commands.origin.requestCount
+            let replayed = try await commands.replay("posts", [], post("one"))
+            #expect(replayed.status == 0 && commands.written == "v1", "\(replayed)")
+            let changed = try await commands.replay("posts", [], post("two"))
+            #expect(changed.status != 0 && changed.error.contains("the content differs"), "\(changed)")
+            #expect(commands.origin.requestCount == requests)
+        }
+    }
+
+    // MARK: Names
+
+    @Test func nameThatExistsIsReplacedOnlyBySuccess() async throws {
+        try await JobCommands.with { commands in
+            _ = try await commands.record("deps", [], three)
+            commands.origin.respond("v2")
+            let again = try await commands.record("deps", [], three)
+            #expect(again.status == 1 && again.error.contains("'--replace'") && commands.written.isEmpty, "\(again)")
+            let failed = try await commands.record("deps", ["--replace"], three + "; exit 7")
+            #expect(failed.status == 7 && failed.error.contains("exit status 7"), "\(failed)")
+            #expect(try await commands.replay("deps", [], three).status == 0)
+            #expect(commands.written == "v1v1v1")
+            #expect(try await commands.record("deps", ["--replace"], three).status == 0)
+            #expect(try await commands.replay("deps", [], three).status == 0)
+            #expect(commands.written == "v2v2v2")
+            #expect(try await commands.jobs("deps", "--remove").status == 0)
+            #expect(try await commands.jobs().text.contains("has no jobs"))
+        }
+    }
+
+    @Test(arguments: ["", "../x", "a b", ".x"]) func invalidNameIsRejected(_ name: String) async throws {
+        let outcome = try await Tool("holdfast").run("record", name, "--origin", "http://a.example", "--", "true")
+        #expect(outcome.status == 64 && outcome.error.contains("is not a name of a job"), "\(outcome)")
+    }
+
+    // MARK: The command
+
+    @Test(arguments: [("exit 3", 3), ("kill -9 $$", 137), ("kill $$", 143), ("exit 0", 0)] as [(String, Int32)])
+    func exitStatusIsThatOfTheCommand(_ script: String, _ status: Int32) async throws {
+        try await JobCommands.with { commands in
+            #expect(try await commands.record("a", [], script).status == status)
+            let missing = try await Tool("holdfast").run(
+                arguments: ["record", "b"] + commands.place + ["--", "/no/such/program"]
+            )
+            #expect(missing.status == 1 && missing.error.contains("'/no/such/program' cannot be started"))
+        }
+    }
+
+    @Test func signalsReachTheCommandAndNothingIsLeftBehind() async throws {
+        try await JobCommands.with { commands in
+            let (ready, left) = (commands.folder.path + "/ready", commands.folder.path + "/left")
+            let script = """
+                trap 'exit 5' TERM
+                (trap '' TERM; exec sleep 600) & echo $! > \(left)
+                echo > \(ready)
+                while :; do sleep 0.02; done
+                """
+            let process = try ChildProcess(
+                Tool("holdfast").url,
+                ["record", "a"] + commands.place + ["--", "/bin/sh", "-c", script],
+                output: 1,
+                error: 2
+            )
+            let ending = try await process.end {
+                while !FileManager.default.fileExists(atPath: ready) {
+                    try await Task.sleep(for: .milliseconds(10))  // lets time pass
+                }
+                kill(process.identifier, SIGTERM)
+            }
+            #expect(ending.status == 5 && !ending.wasKilled)
+            let number = try String(contentsOfFile: left, encoding: .utf8).trimmingCharacters(in: .newlines)
+            // A process that its new parent has not collected yet is a zombie.
+            let state = (try? String(contentsOfFile: "/proc/\(number)/stat", encoding: .utf8)) ?? ") Z"
+            #expect(state.contains(") Z"), "\(state)")
+        }
+    }
+
+    /// Mutant: a killed recording replaces the job.
+    @Test(arguments: 0..<8 as Range<UInt64>) func killedRecordingLeavesTheOldJobOrNone(seed: UInt64) async throws {
+        var random = SeededRandom(seed: seed)
+        try await JobCommands.with { commands in
+            var kept = "v1"
+            _ = try await commands.record("deps", [], three)
+            for round in 2..<5 {
+                commands.origin.respond("v\(round)")
+                let process = try ChildProcess(
+                    Tool("holdfast").url,
+                    ["record", "deps", "--replace"] + commands.place + ["--", "/bin/sh", "-c", three],
+                    environment: ["OUT": "/dev/null"],
+                    output: 1,
+                    error: 2
+                )
+                let delay = Int.random(in: 0..<300, using: &random)
+                let ending = try await process.end {
+                    try await Task.sleep(for: .milliseconds(delay))  // lets time pass
+                    kill(process.identifier, SIGKILL)
+                }
+                let replayed = try await commands.replay("deps", ["--all"], three)
+                #expect(replayed.status == 0, "seed \(seed), \(delay) ms: \(replayed)")
+                let (old, new) = (String(repeating: kept, count: 3), "v\(round)v\(round)v\(round)")
+                #expect(ending.wasKilled ? [old, new].contains(commands.written) : commands.written == new)
+                kept = String(commands.written.prefix(2))
+                let verified = try await Tool.cacheDump.run("verify", commands.store)
+                #expect(verified.status == 0, "\(verified)")
+            }
+        }
+    }
+
+    // MARK: Isolation and secrets
+
+    @Test func gatewayOnTheSameStoreServesNothingOfTheJob() async throws {
+        try await JobCommands.with { commands in
+            _ = try await commands.record("deps", [], three)
+            let arguments = commands.place + ["--mode", "offline", "--listen", "127.0.0.1:0"]
+            _ = try await RunningServer.with(arguments) { server in
+                for path in ["/a", "/b?x=1", "/c"] {
+                    let response = try await ServerProcess.get(path, at: server.port, host: "a.test")
+                    #expect(response.hasPrefix("HTTP/1.1 504"), "\(response)")
+                }
+                // A replay reads the store meanwhile.
+                #expect(try await commands.replay("deps", [], three).status == 0)
+                server.signal(SIGTERM)
+            }
+        }
+    }
+
+    @Test func noCredentialIsKept() async throws {
+        let (key, cookie) = ("planted-5ecret-key", "planted-c00kie")
+        try await JobCommands.with { commands in
+            commands.origin.behaveNormally()
+            let fields: [(name: String, value: String)] = [
+                ("Cache-Control", "private, max-age=600"), ("Vary", "Authorization, Cookie"),
+                ("Set-Cookie", "sid=\(cookie)"),
+            ]
+            commands.origin.force(.respond(fields: fields, body: "hers"), times: .max)
+            func fetch(_ key: String) -> String {
+                "curl -sSf -H 'Authorization: Bearer \(key)' -H 'X-Api-Key: \(key)' -b 'sid=\(cookie)' "
+                    + #""$HOLDFAST_URL/me?api_key=\#(key)&page=1" >> "$OUT""#
+            }
+            let recorded = try await commands.record("me", [], fetch(key))
+            #expect(recorded.status == 0 && recorded.error.contains("would run"), "\(recorded)")
+            #expect(commands.origin.requests.contains { $0.target.contains(key) })
+            for secret in [key, cookie] {
+                #expect(try !Self.contains(secret, in: commands.store))
+                #expect(!recorded.error.contains(secret) && !recorded.text.contains(secret))
+            }
+            // Without the key, and with another one.
+            let plain = try await commands.replay("me", [], JobCommands.fetching("/me?page=1"))
+            #expect(plain.status == 0 && commands.written == "hers", "\(plain)")
+            #expect(try await commands.replay("me", [], fetch("another-key")).status == 0)
+            let second = try await commands.record("two", [], fetch(key) + "; " + fetch("another-key"))
+            #expect(second.error.contains("1 request with other credentials at '"), "\(second)")
+            #expect(second.error.contains("two: would not run"), "\(second)")
+            #expect(!second.error.contains("another-key") && !second.error.contains(key))
+        }
+    }
+
+    /// Whether a file in a folder contains a text.
+    private static func contains(_ text: String, in folder: String) throws -> Bool {
+        let files = try #require(FileManager.default.enumerator(atPath: folder))
+        for case let name as String in files {
+            guard let data = FileManager.default.contents(atPath: folder + "/" + name) else { continue }
+            if data.range(of: Data(text.utf8)) != nil { return true }
+        }
+        return false
+    }
+
+    // MARK: Help
+
+    @Test(arguments: ["record", "replay", "jobs"]) func helpShowsExamples(_ command: String) async throws {
+        let help = try await Tool("holdfast").run(command, "--help")
+        #expect(help.status == 0 && help.text.contains("Examples:") && help.text.contains("holdfast \(command) "))
+    }
+
+    @Test func commandIsRequired() async throws {
+        for arguments in [["record", "a"], ["replay", "a"]] {
+            let outcome = try await Tool("holdfast").run(arguments: arguments + ["--origin", "http://a.example"])
+            #expect(outcome.status == 64 && outcome.error.contains("after '--'"), "\(outcome)")
+        }
+    }
+}
