@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastGateway
 import HoldfastTesting
@@ -76,7 +77,7 @@ import Testing
                         }
                         if isLast { read[place].open() }
                     }
-                    while !received.ends(with: "0\r\n\r\n".utf8), let bytes = await client.read() { received += bytes }
+                    while !received.ends(with: "0\r\n\r\n"), let bytes = await client.read() { received += bytes }
                     #expect(Self.content(received) == Self.events.joined())
                 }
                 await gateway.waitForFills(upTo: 0)

@@ -1,5 +1,6 @@
 import HoldfastConfiguration
 import HoldfastGateway
+import HoldfastTesting
 import Testing
 
 /// `from-origin` of a rule, through a gateway and over sockets.

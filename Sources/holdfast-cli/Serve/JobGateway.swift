@@ -2,6 +2,7 @@ import HTTPCache
 import HTTPCacheOperations
 import Holdfast
 import HoldfastConfiguration
+import HoldfastControl
 import HoldfastGateway
 
 /// The parts of a gateway that records or replays a job.
@@ -44,7 +45,7 @@ extension GatewayStart {
         from store: CacheManager,
         while body: (String) async throws -> Value
     ) async throws -> Value {
-        let process = try await connect(store, nil, ControlledPurging())
+        let process = try await connect(store, nil, ControlledPurging(logger: logger))
         let outcome: Result<Value, any Error>
         do {
             process.health.enter(.serving)
