@@ -9,7 +9,7 @@ import Testing
 /// The forecast of a job comes true when it is replayed.
 @Suite(.timeLimit(.minutes(20))) struct JobForecastTests {
     private struct Recorded {
-        let memory = InMemoryResponseStore()
+        let memory: InMemoryResponseStore
         let start: Timestamp
         var entries: [JobFile.Entry]
         let urls: [String]

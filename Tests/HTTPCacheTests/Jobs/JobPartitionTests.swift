@@ -101,7 +101,7 @@ import Testing
         plain.transport.script(url, .fresh("everyone's"))
         try await plain.get()
         try await plain.untilStored("everyone's")
-        try await memory.invalidate(.principal("one"), .remove, at: plain.clock.now())
+        _ = try await memory.invalidate(.principal("one"), .remove, at: plain.clock.now())
         #expect(Set(memory.all.map(\.key.components.partition)) == [.common, .job("two")])
     }
 
