@@ -1,5 +1,10 @@
-import Foundation
 import HTTPCacheSemantics
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Formats values for people.
 enum Formatting {

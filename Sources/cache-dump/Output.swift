@@ -1,5 +1,10 @@
 import CommandLineSupport
-import Foundation
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// Buffered standard output.
 struct Output {

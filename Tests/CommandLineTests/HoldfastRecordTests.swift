@@ -159,6 +159,16 @@ struct HoldfastRecordTests {
         }
     }
 
+    /// Otherwise, requests of a command that survives the gateway would wait forever.
+    @Test func commandInheritsNoSocketOfTheGateway() async throws {
+        try await JobCommands.with { commands in
+            let script = #"for file in /proc/$$/fd/*; do readlink "$file" >> "$OUT"; done"#
+            #expect(try await commands.record("a", [], script).status == 0)
+            let files = commands.written.split(separator: "\n")
+            #expect(!files.isEmpty && !files.contains { $0.contains("socket:") || $0.contains("eventpoll") })
+        }
+    }
+
     /// Mutant: a killed recording replaces the job.
     @Test(arguments: 0..<8 as Range<UInt64>) func killedRecordingLeavesTheOldJobOrNone(seed: UInt64) async throws {
         var random = SeededRandom(seed: seed)

@@ -534,7 +534,10 @@ import Testing
         ("{store: {methods: PUT}}", "1: store.methods: 'PUT' is never stored. Use GET, HEAD, QUERY or POST."),
         ("{url: /x/**, bypass: true}", "1: 'url' belongs in 'match'. Write 'match: {url: …}'."),
         ("{lifetime: 5 m}", "1: 'lifetime' belongs in 'freshness'. Write 'freshness: {lifetime: …}'."),
-        ("{remove: [X-A]}", "1: 'remove' belongs in 'to-client' or 'to-origin'. Write 'to-client: {remove: …}'."),
+        (
+            "{remove: [X-A]}",
+            "1: 'remove' belongs in 'to-client', 'to-origin' or 'from-origin'. Write 'to-client: {remove: …}'."
+        ),
         (
             "{freshness: {lifetime: 1h30m}}",
             "1: freshness.lifetime: '1h30m' is not one number and one unit, such as '90 m' or '1.5 h'."

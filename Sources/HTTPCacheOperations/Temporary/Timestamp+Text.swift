@@ -1,5 +1,10 @@
-import Foundation
 package import HTTPCacheSemantics
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 extension Timestamp {
     /// The instant as RFC 3339 text in UTC, with milliseconds only if they are not zero.

@@ -1,8 +1,13 @@
-import Foundation
 import HTTPCache
 package import HTTPCacheOperations
 import LibC
 import StoreFiles
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 extension CacheManager: TemporaryStore {
     /// The maximum length of a setting's file, in bytes.

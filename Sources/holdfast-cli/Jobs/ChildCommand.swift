@@ -15,8 +15,10 @@ struct ChildCommand: Sendable {
     /// - Parameters:
     ///   - words: the program, searched for in `PATH`, and its arguments.
     ///   - environment: all variables.
+    ///   - inherited: the descriptors that the command gets. It gets no socket of the gateway, in
+    ///     whose backlog its connections would wait forever if this process were killed.
     /// - Throws: `CommandFailure` if it cannot be started.
-    init(_ words: [String], environment: [String: String]) throws {
+    init(_ words: [String], environment: [String: String], inherited: InheritedDescriptors) throws {
         guard let program = words.first else { throw CommandFailure("There is no command after '--'.") }
         let arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         let variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
@@ -37,6 +39,7 @@ struct ChildCommand: Sendable {
         posix_spawnattr_setpgroup(&attributes, 0)
         let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
         posix_spawnattr_setflags(&attributes, Int16(truncatingIfNeeded: flags))
+        inherited.closeOthersInChildren()
         var child: pid_t = 0
         let code = posix_spawnp(&child, program, nil, &attributes, arguments, variables)
         guard code == 0 else {

@@ -57,6 +57,7 @@ struct JobSession: Sendable {
     private let signals: UnixSignalsSequence
     private let events = EventLog()
     private let levels = LogLevels(.error)
+    private let inherited = InheritedDescriptors()
 
     init(_ settings: (settings: ServeSettings, named: NamedSettings)) async {
         // Before the command starts, so that none of its signals ends this process.
@@ -145,7 +146,7 @@ struct JobSession: Sendable {
     private func runCommand(_ command: [String], at url: String) async throws -> CInt {
         var environment = ProcessInfo.processInfo.environment
         environment["HOLDFAST_URL"] = url
-        let child = try ChildCommand(command, environment: environment)
+        let child = try ChildCommand(command, environment: environment, inherited: inherited)
         return await withTaskGroup(of: Void.self) { tasks in
             tasks.addTask { for await signal in signals { child.send(signal.rawValue) } }
             defer { tasks.cancelAll() }

@@ -7,7 +7,7 @@ import Testing
 @testable import HTTPCacheOperations
 
 /// The files of jobs are read strictly, in pieces.
-@Suite struct JobFileTests {
+@Suite(.timeLimit(.minutes(20))) struct JobFileTests {
     private static let partition = String(repeating: "0f", count: 16)
     private static let first =
         #"{"holdfast-job":1,"name":"deps","made":1764441568000,"command":"npm","partition":"\#(partition)"}"#

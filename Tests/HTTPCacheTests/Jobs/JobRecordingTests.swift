@@ -7,7 +7,7 @@ import Testing
 @testable import HTTPCacheOperations
 
 /// A recording is a value: it takes exchanges and returns the requests of its job.
-@Suite struct JobRecordingTests {
+@Suite(.timeLimit(.minutes(20))) struct JobRecordingTests {
     private func exchange(
         _ ordinal: UInt64,
         at path: String = "/x",

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPCacheOperations
 
 /// A refused request names the recorded one that differs least.
-@Suite struct NearestRequestTests {
+@Suite(.timeLimit(.minutes(20))) struct NearestRequestTests {
     private func request(_ url: String, _ fields: HTTPFields = [:], content: [UInt8]? = nil) throws -> JobRequest {
         JobRequest(method: .get, target: try TargetURI(url), fields: fields, content: content)
     }
