@@ -23,6 +23,8 @@ extension CacheEngine {
         package var job: JobRun?
         /// Called with each exchange of the job when its response's head, or its failure, is known.
         package var observeJob: (@Sendable (JobExchange) -> Void)?
+        /// Finds the recorded request that differs least from a refused one; `nil` does not look.
+        package var nearestInJob: (@Sendable (JobExchange) async -> NearestRecorded?)?
 
         /// Creates the parts of an engine that shares no responses.
         public init(

@@ -45,6 +45,7 @@ public final class CacheEngine: Sendable {
     /// The job that the engine records or replays; `nil` for the ordinary partitions.
     let job: JobRun?
     let observeJob: (@Sendable (JobExchange) -> Void)?
+    let nearestInJob: (@Sendable (JobExchange) async -> NearestRecorded?)?
     let overrides = OverriddenRulesCache()
     package let origins: OriginRegistry
     package let contacts = OriginContacts()
@@ -101,6 +102,7 @@ public final class CacheEngine: Sendable {
         partitions = CredentialPartition(secret: credentialSecret)
         job = parts.job
         observeJob = parts.observeJob
+        nearestInJob = parts.nearestInJob
         currentModes = Mutex(EngineModes(mode: mode))
         currentSettings = Mutex(Settings(options: options, rules: rules))
         hasRulesWithPaths = Atomic(rules?.havePaths ?? false)

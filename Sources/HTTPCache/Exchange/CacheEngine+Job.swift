@@ -20,15 +20,22 @@ extension CacheEngine {
                 response.stored?.head.selectingFields
                 ?? prepared.policy.selectingFields(of: prepared.selecting, for: response.head)
         }
-        observeJob(prepared.jobExchange(fields, ending))
+        // The exchange that stored the response has reported its content.
+        observeJob(prepared.jobExchange(fields, ending, job, isOutlined: response.source == .network))
     }
 
     /// Reports an exchange of the job that ended without a response.
-    func reportToJob(_ prepared: PreparedRequest, _ error: any Error) {
+    ///
+    /// - Returns: the error, with the nearest recorded request if it is looked for.
+    func reportToJob(_ prepared: PreparedRequest, _ error: any Error) async -> any Error {
         // A client that has gone needs no response.
-        guard let observeJob, let error = error as? ExchangeError else { return }
-        let ending = JobExchange.Ending.failed(code: error.code.description, message: error.message)
-        observeJob(prepared.jobExchange(prepared.usualFields, ending))
+        guard let observeJob, var refusal = error as? ExchangeError else { return error }
+        let ending = JobExchange.Ending.failed(code: refusal.code.description, message: refusal.message)
+        let exchange = prepared.jobExchange(prepared.usualFields, ending, job, isOutlined: true)
+        observeJob(exchange)
+        guard let nearestInJob else { return error }
+        refusal.nearest = await nearestInJob(exchange)
+        return refusal
     }
 
     /// Returns a request of a job, and the responses that are stored for it, to judge it: see
@@ -46,10 +53,19 @@ extension CacheEngine {
 }
 
 extension PreparedRequest {
-    fileprivate func jobExchange(_ fields: HTTPFields, _ ending: JobExchange.Ending) -> JobExchange {
+    /// - Parameter isOutlined: whether the exchange has the outline of the content.
+    fileprivate func jobExchange(
+        _ fields: HTTPFields,
+        _ ending: JobExchange.Ending,
+        _ job: JobRun?,
+        isOutlined: Bool
+    ) -> JobExchange {
         var request = JobRequest(method: method, target: shownTarget, fields: fields)
         if let content = key?.components.content {
             request.content = content.sha256
+            if isOutlined, let job {
+                request.members = self.request.jsonOutline(settings, salt: job.partition)
+            }
             request.fields[.contentType] = content.type
             request.fields[.contentEncoding] = content.coding
         }

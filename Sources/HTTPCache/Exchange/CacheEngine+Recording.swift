@@ -56,7 +56,7 @@ extension CacheEngine {
             record(response, to: prepared, inSpan: true)
             return response
         } catch {
-            reportToJob(prepared, error)
+            let error = observeJob == nil ? error : await reportToJob(prepared, error)
             record(error, of: prepared.presented)
             throw error
         }

@@ -49,6 +49,8 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
     /// or a limit, such as `must-revalidate` or `stale.offline`; or `invalidated`, `credentials` or
     /// `cookie`. See `Reuse.StaleUse`.
     public var forbiddenBy: String?
+    /// The recorded request that differs least, if the engine replays a job.
+    package var nearest: NearestRecorded?
 
     package static func invalidTarget(_ request: CacheRequest) -> ExchangeError {
         // In an invalid target, it is unknown which part of the path is a secret parameter.

@@ -29,10 +29,26 @@ extension CacheRequest {
     /// Returns the content of a POST whose rule keys JSON. Returns `nil` for other requests, and
     /// for content that has no canonical form: its bytes are keyed.
     func canonicalJSON(_ settings: ExchangeSettings) -> CanonicalJSON? {
-        guard settings.keyedContent == .json, head.method == .post, case .buffer(let buffer)? = body,
-            let type = plainMediaType, type == "application/json" || type.hasSuffix("+json")
+        guard settings.keyedContent == .json, head.method == .post, let json = jsonContent else { return nil }
+        return try? CanonicalJSON(json, ignoring: settings.ignoredMembers)
+    }
+
+    /// Returns the outline of JSON content, without the members that are not in the key; `nil` for
+    /// other content.
+    ///
+    /// - Parameter salt: see ``JSONOutline/init(_:ignoring:salt:)``.
+    func jsonOutline(_ settings: ExchangeSettings?, salt: String) -> JSONOutline? {
+        guard let json = jsonContent else { return nil }
+        let ignored = settings?.keyedContent == .json ? settings?.ignoredMembers : nil
+        return try? JSONOutline(json, ignoring: ignored ?? MemberPaths([]), salt: salt)
+    }
+
+    /// The content, if the request says that it is JSON.
+    private var jsonContent: [UInt8]? {
+        guard case .buffer(let buffer)? = body, let type = plainMediaType,
+            type == "application/json" || type.hasSuffix("+json")
         else { return nil }
-        return try? CanonicalJSON(Array(buffer.readableBytesView), ignoring: settings.ignoredMembers)
+        return Array(buffer.readableBytesView)
     }
 
     private var hasContent: Bool {

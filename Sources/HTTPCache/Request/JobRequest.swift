@@ -12,6 +12,8 @@ package struct JobRequest: Sendable, Hashable {
     package var fields: HTTPFields
     /// The SHA-256 of the content, if it is in the key.
     package var content: [UInt8]?
+    /// The outline of the content, if it is in the key and is JSON.
+    package var members: JSONOutline?
 
     package init(
         method: HTTPRequest.Method,

@@ -36,6 +36,12 @@ extension JobFile.Entry {
             }
         }
         if let content = request.content { writer.member("content", "sha256:\(content.hexadecimal)") }
+        if let members = request.members {
+            writer.object("members") { writer in
+                for leaf in members.leaves { writer.member(leaf.pointer, leaf.digest) }
+            }
+            if members.isCut { writer.member("membersCut", flag: true) }
+        }
         if let why { writer.member("why", why) }
         return writer.end()
     }

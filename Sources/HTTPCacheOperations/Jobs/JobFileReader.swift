@@ -127,6 +127,9 @@ extension JobFile.Entry {
         var request = JobRequest(method: method, target: target)
         request.fields = try Self.fields(members.texts("fields"))
         if let content = try members.text("content") { request.content = try Self.digest(content) }
+        if members.has("members") {
+            request.members = try Self.outline(members.texts("members"), isCut: members.flag("membersCut"))
+        }
         let why = try members.text("why")
         guard why?.utf8.count ?? 0 <= Self.longestReason else {
             throw JobLineMembers.Fault("has a 'why' of more than \(Self.longestReason) bytes.")
@@ -150,6 +153,23 @@ extension JobFile.Entry {
             fields.append(HTTPField(name: name, value: value))
         }
         return fields
+    }
+
+    private static func outline(
+        _ members: [(String, String)],
+        isCut: Bool
+    ) throws(JobLineMembers.Fault) -> JSONOutline {
+        guard members.count <= JSONOutline.maximumLeaves else {
+            throw JobLineMembers.Fault("has more than \(JSONOutline.maximumLeaves) 'members'.")
+        }
+        var outline = JSONOutline()
+        for (pointer, digest) in members {
+            guard outline.append(JSONOutline.Leaf(pointer: pointer, digest: digest)) else {
+                throw JobLineMembers.Fault("has a member of 'members' that is not a JSON Pointer with a digest.")
+            }
+        }
+        if isCut { outline.cut() }
+        return outline
     }
 
     /// Reads `sha256:` and 64 hexadecimal digits.

@@ -18,7 +18,7 @@ struct JobLineMembers {
     }
 
     private static let maximumDepth = 2
-    private static let maximumValues = 256
+    private static let maximumValues = 1024
     /// The range of a count. Counts can be added.
     private static let counts = 0...1_000_000_000
 
@@ -102,6 +102,9 @@ struct JobLineMembers {
         }
         return number
     }
+
+    /// Returns whether there is a member that was not read.
+    func has(_ name: String) -> Bool { members[name] != nil }
 
     mutating func flag(_ name: String) throws(Fault) -> Bool {
         switch members.removeValue(forKey: name) {

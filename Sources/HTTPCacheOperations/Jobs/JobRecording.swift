@@ -5,10 +5,35 @@ import HTTPTypes
 /// The requests of a job while it is recorded. It takes exchanges, and returns the requests.
 package struct JobRecording: Sendable {
     /// The limits of a recording. A job that exceeds one is not kept.
-    package struct Limits: Sendable {
+    package struct Limits: Sendable, Hashable {
         package var requests = JobFile.maximumRequests
         /// The length of the job's file, in bytes.
         package var length = JobFile.maximumLength
+
+        package init() {}
+    }
+
+    /// A limit of a recording.
+    package enum Limit: String, Sendable, Hashable, CaseIterable {
+        case requests
+        /// The length of the job's file.
+        case bytes
+    }
+
+    /// The numbers of a recording, for reports.
+    package struct Count: Sendable, Hashable {
+        /// The requests in the job's file.
+        package var requests = 0
+        /// The length of the file's lines.
+        package var bytes = 0
+        /// See ``JobRecording/passed``.
+        package var passed: [String: Int] = [:]
+        /// See ``JobRecording/otherIdentities``.
+        package var otherIdentities: [String: Int] = [:]
+        /// See ``JobRecording/doubtfulNames``.
+        package var doubtfulNames: Set<String> = []
+        /// See ``JobRecording/doubtfulCount``.
+        package var doubtful = 0
 
         package init() {}
     }
@@ -30,6 +55,8 @@ package struct JobRecording: Sendable {
         var kept: [HTTPFields: UInt64] = [:]
         /// The first exchange without a stored response, as long as there is none with one.
         var missing: (ordinal: UInt64, entry: JobFile.Entry)?
+        /// The outline of the content. Hits have none.
+        var members: JSONOutline?
     }
 
     /// The maximum number of methods that are counted by name. Clients can invent methods.
@@ -41,7 +68,7 @@ package struct JobRecording: Sendable {
     private let limits: Limits
     private let publicParameters: Set<String>
     private var subjects: [Subject: Exchanges] = [:]
-    private var count = 0
+    private var requests = 0
     private var length = 0
     /// The number of unsafe requests that were passed on, by method.
     package private(set) var passed: [String: Int] = [:]
@@ -51,8 +78,31 @@ package struct JobRecording: Sendable {
     package private(set) var doubtfulNames: Set<String> = []
     /// The number of these requests.
     package private(set) var doubtfulCount = 0
+    /// The limit that the job exceeds.
+    package private(set) var exceeded: Limit?
+
     /// Whether the job exceeds a limit.
-    package private(set) var isFull = false
+    package var isFull: Bool { exceeded != nil }
+
+    /// The numbers of requests until now.
+    package var count: Count {
+        var result = Count()
+        result.requests = requests
+        result.bytes = length
+        result.passed = passed
+        result.otherIdentities = otherIdentities
+        result.doubtfulNames = doubtfulNames
+        result.doubtful = doubtfulCount
+        return result
+    }
+
+    /// Returns a job's first line with the numbers of requests that are not in the file.
+    package func completing(_ header: JobFile.Header) -> JobFile.Header {
+        var header = header
+        header.passed = passed
+        header.doubtful = doubtfulCount
+        return header
+    }
 
     /// - Parameter publicParameters: see ``JobRun/Use/publicParameters``.
     package init(publicParameters: Set<String> = [], limits: Limits = Limits()) {
@@ -91,12 +141,19 @@ package struct JobRecording: Sendable {
 
     private mutating func keep(_ request: JobRequest, _ ordinal: UInt64) {
         var exchanges = subjects[Subject(request)] ?? Exchanges()
-        if let known = exchanges.kept[request.fields] {
-            guard ordinal < known else { return }
-        } else {
-            add(JobFile.Entry(request))
+        if let members = request.members, exchanges.members == nil {
+            exchanges.members = members
+            // The entries that were counted without it.
+            length += exchanges.kept.count * members.length
         }
-        exchanges.kept[request.fields] = ordinal
+        if let known = exchanges.kept[request.fields] {
+            exchanges.kept[request.fields] = min(ordinal, known)
+        } else {
+            var request = request
+            request.members = exchanges.members
+            add(JobFile.Entry(request))
+            exchanges.kept[request.fields] = ordinal
+        }
         // The response was not stored at first, but then it was.
         if exchanges.missing?.entry.exclusion == nil { exchanges.missing = nil }
         subjects[Subject(request)] = exchanges
@@ -116,9 +173,9 @@ package struct JobRecording: Sendable {
     }
 
     private mutating func add(_ entry: JobFile.Entry) {
-        count += 1
+        requests += 1
         length += entry.line.count
-        if count > limits.requests || length > limits.length { isFull = true }
+        exceeded = requests > limits.requests ? .requests : length > limits.length ? .bytes : nil
     }
 
     /// The requests of the job, in the order in which they were first sent.
@@ -127,12 +184,13 @@ package struct JobRecording: Sendable {
         for (subject, exchanges) in subjects {
             if let missing = exchanges.missing { all.append(missing) }
             for (fields, ordinal) in exchanges.kept {
-                let request = JobRequest(
+                var request = JobRequest(
                     method: subject.method,
                     target: subject.target,
                     fields: fields,
                     content: subject.content
                 )
+                request.members = exchanges.members
                 all.append((ordinal, JobFile.Entry(request)))
             }
         }

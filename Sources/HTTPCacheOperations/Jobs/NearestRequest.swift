@@ -11,8 +11,12 @@ package struct NearestRequest: Sendable {
         case parameter(String, asked: String?, recorded: String?)
         /// A request field by which the response varies.
         case field(String, asked: String?, recorded: String?)
-        /// The request's content.
+        /// The request's content. There is no outline of one of the two.
         case content
+        /// A member of JSON content, by its JSON Pointer. Its values are not known. RFC 6901
+        case member(String, ContentDifference.Change)
+        /// JSON content whose compared members are equal.
+        case form
         /// The scheme, the host or the port.
         case origin(asked: String, recorded: String)
     }
@@ -26,7 +30,7 @@ package struct NearestRequest: Sendable {
     /// The request's fields that may select a response.
     private let fields: HTTPFields
     private var compared = 0
-    private var best: (differences: [Difference], request: JobRequest)?
+    private var best: (weight: Int, differences: [Difference], request: JobRequest)?
 
     /// - Parameter exchange: the refused request.
     package init(to exchange: JobExchange) {
@@ -45,9 +49,22 @@ package struct NearestRequest: Sendable {
             return
         }
         compared += 1
-        let found = differences(from: recorded)
-        if let best, best.differences.count <= found.count { return }
-        best = (found, recorded)
+        var found = differences(from: recorded)
+        var weight = found.count
+        if asked.content != recorded.content {
+            let content = contentDifference(from: recorded)
+            weight += max(1, content.count)
+            found.append(content.difference)
+        }
+        if let best, best.weight <= weight { return }
+        best = (weight, found, recorded)
+    }
+
+    /// - Returns: the first difference, and the number of differing values.
+    private func contentDifference(from recorded: JobRequest) -> (difference: Difference, count: Int) {
+        guard let mine = asked.members, let theirs = recorded.members else { return (.content, 1) }
+        let found = ContentDifference(mine, from: theirs)
+        return (found.pointer.map { .member(Self.cut($0), found.change) } ?? .form, found.count)
     }
 
     private func differences(from recorded: JobRequest) -> [Difference] {
@@ -62,7 +79,6 @@ package struct NearestRequest: Sendable {
             let name = field.name.canonicalName
             result.append(.field(name, asked: value.map(Self.cut), recorded: Self.cut(field.value)))
         }
-        if asked.content != recorded.content { result.append(.content) }
         return result
     }
 
@@ -120,9 +136,41 @@ extension NearestRequest.Difference: CustomStringConvertible {
         case .field(let name, let asked, let recorded):
             "the field '\(name)' is \(Self.text(asked)), and was \(Self.text(recorded))"
         case .content: "the content differs"
+        case .member(let pointer, .changed): "the content's member '\(Self.shown(pointer))' has another value"
+        case .member(let pointer, .added): "the content's member '\(Self.shown(pointer))' was absent"
+        case .member(let pointer, .missing): "the content's member '\(Self.shown(pointer))' is absent"
+        case .form: "the content differs only in its form, or in members that are not compared"
         case .origin(let asked, let recorded): "the origin is '\(asked)', and was '\(recorded)'"
         }
     }
 
+    /// Returns a pointer without control characters, which a client can put into names.
+    private static func shown(_ pointer: String) -> String {
+        var shown = ""
+        for scalar in pointer.unicodeScalars {
+            shown.unicodeScalars.append(scalar.properties.generalCategory == .control ? "?" : scalar)
+        }
+        return shown
+    }
+
     private static func text(_ value: String?) -> String { value.map { "'\($0)'" } ?? "absent" }
+}
+
+extension NearestRequest {
+    /// The nearest request as responses and messages show it; `nil` if none has the same method and
+    /// path.
+    package var report: NearestRecorded? {
+        guard let nearest else { return nil }
+        var report = NearestRecorded(method: nearest.method.rawValue, url: nearest.target.redacted)
+        report.difference = difference?.description
+        switch difference {
+        case .origin: report.differs = "origin"
+        case .parameter(let name, _, _): (report.differs, report.name) = ("query", name)
+        case .field(let name, _, _): (report.differs, report.name) = ("field", name)
+        case .member(let pointer, _): (report.differs, report.name) = ("content", pointer)
+        case .content, .form: report.differs = "content"
+        case nil: break
+        }
+        return report
+    }
 }

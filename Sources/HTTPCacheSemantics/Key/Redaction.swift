@@ -53,6 +53,9 @@ package enum Redaction {
         }
     }
 
+    /// Returns whether a member of JSON content may be a secret, by its name.
+    package static func isSecretMember(_ name: String) -> Bool { isSecret(name: name.utf8) }
+
     private static func percentDecodedLowercase(_ name: some Collection<UInt8>) -> [UInt8] {
         let bytes = Array(name)
         var result: [UInt8] = []

@@ -25,6 +25,9 @@ struct Problem {
         var retryAfter: Int?
         /// Further fields of the response.
         var fields: HTTPFields
+        /// The recorded request that differs least. Only a replay finds it, and its listener is on
+        /// loopback, so every client may see it.
+        var nearest: NearestRecorded?
     }
 
     private final class Box: Sendable {
@@ -68,8 +71,8 @@ struct Problem {
         }
     }
 
-    /// Returns `{"type":…,"title":…,"status":…,"detail":…}`, and `"requestId":…` if the request has
-    /// an ID.
+    /// Returns `{"type":…,"title":…,"status":…,"detail":…}`, `"requestId":…` if the request has an
+    /// ID, and `"nearest":{…}` if a recorded request is known.
     func json(of requestID: String? = nil) -> ByteBuffer {
         let facts = box.facts
         var json = ByteBuffer()
@@ -83,12 +86,27 @@ struct Problem {
             json.writeString(#"","requestId":""#)
             json.writeJSON(requestID)
         }
-        json.writeString("\"}\n")
+        json.writeString("\"")
+        if let nearest = facts.nearest { json.write(nearest) }
+        json.writeString("}\n")
         return json
     }
 }
 
 extension ByteBuffer {
+    fileprivate mutating func write(_ nearest: NearestRecorded) {
+        writeString(#","nearest":{"method":""#)
+        writeJSON(nearest.method)
+        writeString(#"","url":""#)
+        writeJSON(nearest.url)
+        let rest = [("differs", nearest.differs), ("name", nearest.name), ("difference", nearest.difference)]
+        for case (let member, let value?) in rest {
+            writeString(#"",""# + member + #"":""#)
+            writeJSON(value)
+        }
+        writeString("\"}")
+    }
+
     /// Writes text escaped for a JSON string, without the quotes. RFC 8259 §7
     fileprivate mutating func writeJSON(_ text: String) {
         for scalar in text.unicodeScalars {
@@ -131,6 +149,7 @@ extension Problem {
             outcome: error.outcome,
             isOutage: Self.outages.contains(error.code)
         )
+        if let nearest = error.nearest { self.nearest = nearest }
     }
 
     private static let outages: Set<ExchangeError.Code> = [

@@ -51,10 +51,24 @@ import Testing
                         content: (0..<32).map { UInt8($0 * 7) }
                     )
                 ),
+                JobFile.Entry(try outlined(target)),
                 JobFile.Entry(JobRequest(method: .head, target: target), why: "responseNoStore"),
                 JobFile.Entry(JobRequest(method: .get, target: target), why: "credentials"),
             ]
         )
+    }
+
+    /// A request with a cut outline of its content.
+    private func outlined(_ target: TargetURI) throws -> JobRequest {
+        var request = JobRequest(method: .post, target: target, content: Array(repeating: 1, count: 32))
+        var outline = JSONOutline()
+        for pointer in ["", "/a/\"ä\"", "/a~1b/0\u{1}"] {
+            let isLeaf = outline.append(.init(pointer: pointer, digest: "0123abcd"))
+            #expect(isLeaf)
+        }
+        outline.cut()
+        request.members = outline
+        return request
     }
 
     @Test func readsWhatWasWrittenHoweverItIsCut() throws {
@@ -63,7 +77,7 @@ import Testing
         let expected = [JobFile.Line.header(header)] + entries.map(JobFile.Line.entry)
         #expect(try lines(text) == expected)
         for cut in 0..<text.utf8.count { #expect(try lines(text, cutAt: [cut]) == expected) }
-        #expect(entries.map(\.exclusion) == [nil, nil, nil, .credentials])
+        #expect(entries.map(\.exclusion) == [nil, nil, nil, nil, .credentials])
     }
 
     @Test func fileThatIsCutShortIsRejected() throws {
@@ -95,6 +109,9 @@ import Testing
             (first + "\n" + second.replacing("https", with: "ftp") + "\n", 2, "'url'"),
             (first + "\n" + second.replacing("a.example", with: "u:p@a.example") + "\n", 2, "'url'"),
             (first + "\n" + second.replacing("}", with: ",\"content\":\"sha256:00\"}") + "\n", 2, "'content'"),
+            (first + "\n" + second.replacing("}", with: ",\"members\":{\"a\":\"0123abcd\"}}") + "\n", 2, "Pointer"),
+            (first + "\n" + second.replacing("}", with: ",\"members\":{\"/a\":\"5ecret\"}}") + "\n", 2, "Pointer"),
+            (first + "\n" + second.replacing("}", with: ",\"membersCut\":true}") + "\n", 2, "unknown member"),
             (first + "\n" + second.replacing("}", with: ",\"fields\":{\"a b\":\"\"}}") + "\n", 2, "'fields'"),
             (first + "\n" + second.replacing("}", with: ",\"fields\":{\"a\":\"\\n\"}}") + "\n", 2, "'fields'"),
             (first + "\n" + second.replacing("}", with: ",\"fields\":{\"a\":1}}") + "\n", 2, "'fields'"),

@@ -52,6 +52,39 @@ import Testing
         #expect(content.difference == .content)
     }
 
+    private func outline(_ leaves: [(String, String)]) -> JSONOutline {
+        var outline = JSONOutline()
+        for (pointer, digest) in leaves { outline.append(.init(pointer: pointer, digest: digest)) }
+        return outline
+    }
+
+    /// Mutant: all recorded contents are equally near.
+    @Test func contentWithFewestDifferentMembersIsNearest() throws {
+        let url = "https://a.example/x"
+        var recorded: [JobRequest] = []
+        for (index, digest) in ["00000002", "00000001"].enumerated() {
+            var one = try request(url, content: [UInt8(index)])
+            one.members = outline([("/a", digest), ("/b", "00000003")])
+            recorded.append(one)
+        }
+        var asked = try request(url, content: [9])
+        asked.members = outline([("/a", "00000001"), ("/b", "00000009")])
+        let found = nearest(asked, among: recorded)
+        #expect(found.nearest == recorded.last && found.difference == .member("/b", .changed))
+        let report = try #require(found.report)
+        #expect(report.differs == "content" && report.name == "/b")
+        #expect(report.difference == "the content's member '/b' has another value")
+        asked.members = nil
+        #expect(nearest(asked, among: recorded).difference == .content)
+        asked.members = recorded.first?.members
+        #expect(nearest(asked, among: recorded).difference == .form)
+    }
+
+    @Test func namesOfMembersAreShownWithoutControlCharacters() {
+        let difference = NearestRequest.Difference.member("/a\u{1B}[31m", .added)
+        #expect(difference.description == "the content's member '/a?[31m' was absent")
+    }
+
     /// Mutant: the first recorded request is the nearest.
     @Test func leastDifferentIsChosen() throws {
         let recorded = try ["?a=9&b=9", "?a=1&b=9", "?a=9"].map { try request("https://a.example/x\($0)") }
