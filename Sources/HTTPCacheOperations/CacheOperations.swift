@@ -54,6 +54,9 @@ package protocol CacheOperations: StoreOperations, StoreListing, ConfigurationOp
     /// The record of individual requests; `nil` if there is none.
     var traffic: (any TrafficOperations)? { get }
 
+    /// The recordings of jobs; `nil` if nothing can be recorded.
+    var recordings: (any RecordingOperations)? { get }
+
     /// Compares a stored response with the response that its origin sends now.
     ///
     /// - Throws: ``ResponseComparison/NotComparable``; ``ExchangeError`` if the origin may not be
@@ -67,6 +70,9 @@ extension CacheOperations {
 
     /// Always `nil`.
     package var traffic: (any TrafficOperations)? { nil }
+
+    /// Always `nil`.
+    package var recordings: (any RecordingOperations)? { nil }
 
     /// The state of the fleet that purges are shared with; `nil` if nothing is shared.
     package var fleetCondition: FleetCondition? { sharing?.condition }
@@ -91,6 +97,8 @@ package struct EngineOperations: CacheOperations {
     package let sharing: (any SharingOperations)?
     /// The record of individual requests; `nil` if there is none.
     package let traffic: (any TrafficOperations)?
+    /// The recordings of jobs; `nil` if nothing can be recorded.
+    package let recordings: (any RecordingOperations)?
     /// The log level of the program.
     package let logLevels: LogLevels
 
@@ -103,6 +111,7 @@ package struct EngineOperations: CacheOperations {
     ///   - logLevels: the levels of the program's loggers.
     ///   - sharing: the fleet that purges are shared with; `nil` if nothing is shared.
     ///   - traffic: the record of individual requests; `nil` if there is none.
+    ///   - recordings: the recordings of jobs; `nil` if nothing can be recorded.
     package init(
         engine: CacheEngine,
         store: any StoreOperations & StoreListing,
@@ -112,8 +121,10 @@ package struct EngineOperations: CacheOperations {
         settings: any ConfigurationOperations,
         logLevels: LogLevels,
         sharing: (any SharingOperations)? = nil,
-        traffic: (any TrafficOperations)? = nil
+        traffic: (any TrafficOperations)? = nil,
+        recordings: (any RecordingOperations)? = nil
     ) {
+        self.recordings = recordings
         self.sharing = sharing
         self.traffic = traffic
         self.engine = engine
@@ -125,8 +136,9 @@ package struct EngineOperations: CacheOperations {
         self.logLevels = logLevels
     }
 
-    /// Ends all running refreshes, then the engine. Returns when the last fetch has ended.
+    /// Ends all recordings and refreshes, then the engine. Returns when the last fetch has ended.
     package func shutDown() async {
+        await recordings?.close()
         await registry.close()
         await engine.shutDown()
     }

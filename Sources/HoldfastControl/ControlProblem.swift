@@ -143,6 +143,21 @@ package struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringC
             title: "The mode forbids requests to origins",
             status: 409
         )
+        static let tooManyRecordings = Kind(
+            code: "too-many-recordings",
+            title: "Too many recordings are running",
+            status: 409
+        )
+        static let recordingExists = Kind(
+            code: "recording-exists",
+            title: "The name is in use",
+            status: 409
+        )
+        static let modeForbidsRecording = Kind(
+            code: "mode-forbids-recording",
+            title: "The mode forbids requests to origins",
+            status: 409
+        )
         static let gatewayGone = Kind(code: "gateway-gone", title: "The gateway does not respond", status: 502)
         static let notComparable = Kind(
             code: "not-comparable",

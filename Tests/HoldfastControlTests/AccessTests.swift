@@ -307,7 +307,7 @@ import Testing
         let others: Set<String> = [
             "GET /livez", "GET /readyz", "GET /healthz", "GET /metrics", "GET /v1/mode", "GET /v1/drains",
             "GET /v1/staleness", "GET /v1/status", "GET /v1/origins", "GET /v1/configuration", "GET /v1/log-level",
-            "GET /v1/refreshes",
+            "GET /v1/refreshes", "GET /v1/recordings",
             "GET /v1/rules", "GET /v1/overview", "GET /v1/history", "GET /v1/outages", "GET /v1/events",
             "POST /v1/inspections", "POST /v1/sessions", "GET /v1/sessions", "DELETE /v1/sessions",
         ]

@@ -68,7 +68,7 @@ import Testing
         try await store.close()
     }
 
-    /// The places at which a process can be killed. The next recording removes what is left.
+    /// The places at which a process can be killed. The next process removes what is left.
     ///
     /// Mutant: the marks of killed recordings stay.
     @Test(arguments: ["marked", "stored", "renamed"]) func killedRecordingIsCleanedUp(_ place: String) async throws {
@@ -84,6 +84,8 @@ import Testing
         let again = try await openStore(folder.store, clock: clock)
         let kept = place == "renamed" ? new : old
         #expect(try again.jobs.header(of: name())?.partition == kept)
+        let killed = try await again.endKilledRecordings(at: clock.now())
+        #expect(try killed == [KilledRecording(name(), isKept: place == "renamed")])
         try await again.beginRecording(name("other"), in: next, at: clock.now())
         #expect(try again.jobs.marked == [name("other")])
         let (isOld, isNew) = (try await isThere(old, again), try await isThere(new, again))

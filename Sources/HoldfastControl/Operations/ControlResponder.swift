@@ -71,7 +71,7 @@ struct ControlResponder: HTTPResponder {
 
     static let operations =
         healthAndPurges + mode + drains + staleness + status + configuration + responses + logLevel + pins + refreshes
-        + metrics + sessions + overview + traffic
+        + metrics + sessions + overview + traffic + recordings
 
     private static let healthAndPurges: [Operation] = [
         Operation(path: "/livez", method: .get, scope: .read, acceptsAddresses: true) { responder, _, _ in

@@ -7,20 +7,38 @@ package import HTTPCacheSemantics
 /// A recording stores responses in a new partition. One atomic rename of the job's file makes it
 /// the job; then the responses of the old partition are removed. So a process that is killed leaves
 /// the old job or none, and marks responses that nothing uses.
-extension CacheManager {
+extension CacheManager: RecordingStore {
     /// The jobs' folder.
     package var jobs: JobFolder { JobFolder(store: folder) }
 
-    /// Begins a recording. The responses of recordings that were killed are removed first.
+    /// Returns the partition of a job; `nil` if there is no such job.
     ///
     /// - Throws: ``StoreError``, ``JobFile/Refusal``
-    package func beginRecording(_ name: JobName, in partition: JobPartition, at now: Timestamp) async throws {
+    package func partition(of name: JobName) throws -> JobPartition? { try jobs.header(of: name)?.partition }
+
+    /// Removes the responses of recordings whose processes were killed. No recording may be
+    /// running.
+    ///
+    /// - Returns: what became of these recordings.
+    /// - Throws: ``StoreError``
+    @discardableResult
+    package func endKilledRecordings(at now: Timestamp) async throws -> [KilledRecording] {
+        var killed: [KilledRecording] = []
         for marked in try jobs.marked {
             // If the job cannot be read, its partition is not known, so nothing is removed.
             guard case .success(let used) = Result(catching: { try jobs.header(of: marked) }) else { continue }
-            try await remove(jobs.partitions(ofMark: marked), except: used?.partition, at: now)
+            let partitions = try jobs.partitions(ofMark: marked)
+            try await remove(partitions, except: used?.partition, at: now)
             try jobs.removeMark(marked)
+            killed.append(KilledRecording(marked, isKept: used != nil && used?.partition == partitions.first))
         }
+        return killed
+    }
+
+    /// Begins a recording, after ``endKilledRecordings(at:)``.
+    ///
+    /// - Throws: ``StoreError``
+    package func beginRecording(_ name: JobName, in partition: JobPartition, at now: Timestamp) async throws {
         let old = try? jobs.header(of: name)?.partition
         try jobs.mark(name, [partition] + [old].compactMap(\.self))
     }
@@ -29,6 +47,8 @@ extension CacheManager {
     ///
     /// - Throws: ``StoreError``
     package func keep(_ header: JobFile.Header, _ entries: [JobFile.Entry], at now: Timestamp) async throws {
+        // The job must not be in force before its responses, not even after a power failure.
+        try await core.write(isDurable: true) { _ in }
         try jobs.replace(header, entries)
         try await remove(jobs.partitions(ofMark: header.name), except: header.partition, at: now)
         try jobs.removeMark(header.name)

@@ -16,6 +16,7 @@ enum OptionWords {
             .replacing("'select'", with: "The command line")
             .replacing("'origin' must be", with: "'--of-origin' must be")
             .replacing("'route' must be", with: "'--of-route' must be")
+            .replacing("set 'replace' to true", with: "use '--replace'")
             .replacing("'reason'", with: "'--reason'")
             .replacing("'within'", with: "'--within'")
             .replacing("'until'", with: "'--until'")

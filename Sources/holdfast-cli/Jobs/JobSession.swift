@@ -135,7 +135,13 @@ struct JobSession: Sendable {
         )
         let outcome: Result<CInt, any Error>
         do {
-            outcome = .success(try await start.serve(from: store) { try await runCommand(command, at: $0) })
+            let address = try await start.open(store)
+            do {
+                outcome = .success(try await run(command, at: address.url))
+            } catch {
+                outcome = .failure(error)
+            }
+            await address.close()
         } catch {
             outcome = .failure(error)
         }
@@ -143,7 +149,10 @@ struct JobSession: Sendable {
         return try outcome.get()
     }
 
-    private func runCommand(_ command: [String], at url: String) async throws -> CInt {
+    /// Runs a command whose requests a gateway at a URL serves, until the command ends.
+    ///
+    /// - Returns: the command's exit status.
+    func run(_ command: [String], at url: String) async throws -> CInt {
         var environment = ProcessInfo.processInfo.environment
         environment["HOLDFAST_URL"] = url
         let child = try ChildCommand(command, environment: environment, inherited: inherited)

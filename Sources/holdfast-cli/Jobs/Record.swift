@@ -5,6 +5,7 @@ import HTTPCache
 import HTTPCacheOperations
 import HTTPCacheSemantics
 import Holdfast
+import HoldfastControl
 import Synchronization
 
 /// `holdfast record NAME --origin URL -- COMMAND`
@@ -24,7 +25,8 @@ struct Record: AsyncParsableCommand {
 
             A job is kept only if the command succeeds. A name that exists needs '--replace'; until the command has succeeded, the old job stays.
 
-            The origin is that of '--origin', or the routes in a file. The store is the one that 'holdfast serve' uses with the same options. It must not be open in another process. \
+            The origin is that of '--origin', or the routes in a file. The store is the one that 'holdfast serve' uses with the same options. \
+            If a gateway is running on it, the gateway records, with its own routes and rules, at an address of its own; otherwise no other process may have the store open. \
             Limits on clients in the file do not apply to the command.
 
             Signals are passed on to the command, and processes that it leaves behind are ended. The exit status is that of the command; 1 if the job cannot be recorded; 64 if the command line is invalid. \
@@ -68,6 +70,15 @@ struct Record: AsyncParsableCommand {
     @Flag(help: "Replace the job with this name, if the command succeeds.")
     var replace = false
 
+    @Option(
+        name: .customLong("for"),
+        help: ArgumentHelp(
+            "In a running gateway: the time after which the recording ends without a job, such as 30m. Default: 1h, at most 24h.",
+            valueName: "time"
+        )
+    )
+    var length: String?
+
     @Option(help: "Format of the report: text or json.")
     var format = Explain.Format.text
 
@@ -84,16 +95,86 @@ struct Record: AsyncParsableCommand {
         guard names.count <= limit, names.allSatisfy(JobFile.Header.isParameterName) else {
             throw ValidationError("'--secret' and '--public' take at most \(limit) names of parameters, in ASCII.")
         }
+        if let length {
+            guard let duration = EndTime.duration(length), duration <= RecordingPlan.longest else {
+                throw ValidationError(
+                    "'--for' must be a number with s, m or h, such as 30m, and at most 24h, not '\(length.printable)'."
+                )
+            }
+        }
     }
+
+    /// The name of the program. Its arguments may contain credentials.
+    private var program: String { (command.first ?? "").split(separator: "/").last.map(String.init) ?? "" }
 
     func run() async throws {
         let name = try JobName(argument: name)
         let session = await JobSession(try options.settings(for: .recording))
-        let status = try await session.withStore(readOnly: false) { store, logger in
-            try await record(name, session, store, logger)
+        let status: CInt
+        if let gateway = try GatewayRecording(store: session.settings.store) {
+            status = try await record(name, session, in: gateway)
+        } else {
+            status = try await session.withStore(readOnly: false) { store, logger in
+                try await record(name, session, store, logger)
+            }
         }
         guard status == 0 else { throw ExitCode(status) }
     }
+
+    // MARK: In a running gateway
+
+    private func record(_ name: JobName, _ session: JobSession, in gateway: GatewayRecording) async throws -> CInt {
+        let url = try await gateway.begin(request(name))
+        let status: CInt
+        do {
+            status = try await session.run(command, at: url)
+        } catch {
+            _ = try? await gateway.end(name, keeps: false)
+            throw error
+        }
+        let ended: RecordingReport
+        do {
+            ended = try await gateway.end(name, keeps: status == 0)
+        } catch let failure as CommandFailure where status != 0 {
+            StandardStream.error.line("\(failure)")
+            return status
+        }
+        guard ended.state == .kept else {
+            let failure = "the command ended with exit status \(status)."
+            let reason = status == 0 ? ended.error ?? ended.reasonToDiscard : failure
+            StandardStream.error.line("holdfast did not keep the job '\(name)': \(reason)")
+            return status == 0 ? 1 : status
+        }
+        for line in ended.notes.lines { StandardStream.error.line("holdfast \(line)") }
+        try await session.withStore(readOnly: true) { try await report(name, session, $0, $1) }
+        return status
+    }
+
+    private func request(_ name: JobName) -> RecordingRequest {
+        var request = RecordingRequest(name.description)
+        request.for = length
+        request.replace = replace
+        request.posts = post
+        // If this command is killed, it cannot say that all requests were sent.
+        request.discardAtEnd = true
+        request.secret = secretParameters
+        request.public = publicParameters
+        request.command = program
+        return request
+    }
+
+    private func report(
+        _ name: JobName,
+        _ session: JobSession,
+        _ store: CacheManager,
+        _ logger: Logger
+    ) async throws {
+        let judge = JobJudge(store: store, file: session.settings.file, logger: logger)
+        guard let (header, forecast) = try await judge.forecast(of: name, at: SystemWallClock().now()) else { return }
+        StandardStream.error.line(try JobReport(header, forecast).formatted(format))
+    }
+
+    // MARK: In this process
 
     private func record(
         _ name: JobName,
@@ -110,7 +191,7 @@ struct Record: AsyncParsableCommand {
         var header = JobFile.Header(
             name: name,
             made: clock.now(),
-            command: (command.first ?? "").split(separator: "/").last.map(String.init) ?? "",
+            command: program,
             partition: partition,
             keysPosts: post
         )
@@ -121,6 +202,7 @@ struct Record: AsyncParsableCommand {
         let recording = Recorded(publicParameters: use.publicParameters)
         let run = JobRun(partition: partition.description, use)
         let job = JobGateway(.recording, run) { recording.take($0) }
+        try await store.endKilledRecordings(at: header.made)
         try await store.beginRecording(name, in: partition, at: header.made)
         let status: CInt
         do {
@@ -130,19 +212,15 @@ struct Record: AsyncParsableCommand {
             throw error
         }
         let recorded = recording.value
-        header.passed = recorded.passed
-        header.doubtful = recorded.doubtfulCount
+        header = recorded.completing(header)
         if let reason = Self.reasonToDiscard(recorded, status) {
             try await store.discardRecording(name, in: partition, at: clock.now())
             StandardStream.error.line("holdfast did not keep the job '\(name)': \(reason)")
             return status == 0 ? 1 : status
         }
         try await store.keep(header, recorded.entries, at: clock.now())
-        for line in recorded.notes { StandardStream.error.line("holdfast \(line)") }
-        let judge = JobJudge(store: store, file: session.settings.file, logger: logger)
-        if let (header, forecast) = try await judge.forecast(of: name, at: clock.now()) {
-            StandardStream.error.line(try JobReport(header, forecast).formatted(format))
-        }
+        for line in recorded.notes.lines { StandardStream.error.line("holdfast \(line)") }
+        try await report(name, session, store, logger)
         return status
     }
 
@@ -165,24 +243,6 @@ private final class Recorded: Sendable {
     var value: JobRecording { recording.withLock { $0 } }
 
     func take(_ exchange: JobExchange) { recording.withLock { $0.take(exchange) } }
-}
-
-extension JobRecording {
-    /// Sentences about requests that were not recorded.
-    fileprivate var notes: [String] {
-        var notes = otherIdentities.sorted { $0.key < $1.key }.map { origin, count in
-            "passed on \(count) \(count == 1 ? "request" : "requests") with other credentials at '\(origin)': "
-                + "a job has one identity at each origin"
-        }
-        if doubtfulCount > 0 {
-            let names = doubtfulNames.sorted().map { "'\($0)'" }.joined(separator: ", ")
-            notes.append(
-                "passed on \(doubtfulCount) \(doubtfulCount == 1 ? "request" : "requests") whose URLs may contain secrets (\(names)): "
-                    + "use '--public NAME' for a parameter that is none, or '--secret NAME' for a credential"
-            )
-        }
-        return notes
-    }
 }
 
 extension JobName {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandLineSupport
+import Dispatch
 import HTTPCache
 import HTTPCacheOperations
 import HTTPCacheSemantics
@@ -20,7 +21,8 @@ struct Replay: AsyncParsableCommand {
             A recorded response is served as long as the rules of HTTP allow it without the origin: however stale, but not after 'must-revalidate', 'no-cache' or a limit of a rule. \
             An error such as 404 is served while it is fresh. '--as-recorded' serves every recorded response.
 
-            Each refused request is reported on standard error: why, the recorded request that differs least, and the first difference.
+            Each refused request is reported on standard error: why, the recorded request that differs least, and the first difference: a parameter, a field, or the JSON Pointer of a member of the content. \
+            The response to the client has the same in its member 'nearest', for the first \(ReplayedRequests.refusedLimit) refused requests.
 
             Signals are passed on to the command, and processes that it leaves behind are ended. The exit status is that of the command if it is not 0; otherwise 1 if a request was refused, \
             unless '--allow-refused' is set, or, with '--all', if a request of the job was not sent; 64 if the command line is invalid.
@@ -78,13 +80,34 @@ struct Replay: AsyncParsableCommand {
         use.isAsRecorded = isAsRecorded
         let asked = Replayed()
         let run = JobRun(partition: header.partition.description, use)
-        let job = JobGateway(.replaying, run) { asked.take($0) }
+        var job = JobGateway(.replaying, run) { asked.take($0) }
+        let jobs = store.jobs
+        job.nearest = { exchange in
+            guard asked.value.refusedCount <= ReplayedRequests.refusedLimit else { return nil }
+            return await Self.nearest(to: exchange, in: name, of: jobs)
+        }
         let status = try await session.run(command, with: job, from: store, logger)
         let replayed = asked.value
         let unasked = try report(replayed, name, store)
         if status != 0 { return status }
         if replayed.refusedCount > 0, !allowsRefused { return 1 }
         return all && unasked > 0 ? 1 : 0
+    }
+
+    /// Finds the recorded request that differs least from a refused one, not on an event loop.
+    private static func nearest(
+        to exchange: JobExchange,
+        in name: JobName,
+        of jobs: JobFolder
+    ) async -> NearestRecorded? {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                var nearest = NearestRequest(to: exchange)
+                // The replay has read the whole file before, so it is intact.
+                _ = try? jobs.read(name) { if case .entry(let entry) = $0 { nearest.take(entry.request) } }
+                continuation.resume(returning: nearest.report)
+            }
+        }
     }
 
     /// Reports the refused requests with the nearest recorded ones.

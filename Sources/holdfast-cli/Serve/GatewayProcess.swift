@@ -28,6 +28,8 @@ struct GatewayProcess: Sendable {
     let accessLog: AccessLog
     /// The fleet membership; `nil` if nothing is shared with other nodes.
     let member: FleetMember?
+    /// The recordings of jobs; `nil` in a gateway that serves one job itself.
+    let recordings: RecordingKeeper?
     /// The addresses of the control plane's ports.
     let freedAddresses: [String]
     let logger: Logger
@@ -67,6 +69,7 @@ struct GatewayProcess: Sendable {
             tasks.addTask { await watchFiles(of: store) }
             tasks.addTask { await MemoryReturn(engine, server).run() }
             if let member { tasks.addTask { await member.run() } }
+            if let recordings { tasks.addTask { await recordings.restore() } }
             defer { tasks.cancelAll() }
             try await services.run()
         }

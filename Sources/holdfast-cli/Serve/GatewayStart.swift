@@ -146,6 +146,7 @@ struct GatewayStart: Sendable {
         )
         let configuration = ReloadableConfiguration(settings, named, parts, logger: logger)
         if let member { configuration.files.add(Self.files(of: member)) }
+        let recordings = job == nil ? makeRecordings(engine, store, configuration) : nil
         let operations = EngineOperations(
             engine: engine,
             store: store,
@@ -155,7 +156,8 @@ struct GatewayStart: Sendable {
             settings: configuration,
             logLevels: levels,
             sharing: member,
-            traffic: server.traffic
+            traffic: server.traffic,
+            recordings: recordings
         )
         let loops = Array(group.makeIterator())
         health.connect(to: HealthWatch(operations: operations, loops: loops))
@@ -170,6 +172,7 @@ struct GatewayStart: Sendable {
             supervision: Supervision(operations, loops: loops, logger),
             accessLog: accessLog,
             member: member,
+            recordings: recordings,
             freedAddresses: settings.controlAddresses.map(\.description),
             logger: logger,
             events: events
@@ -193,6 +196,7 @@ struct GatewayStart: Sendable {
         parts.contact = member?.contact
         parts.job = job?.run
         parts.observeJob = job?.observe
+        parts.nearestInJob = job?.nearest
         return CacheEngine(
             store: store.responses,
             transport: job?.use == .replaying ? NoTransport() : transport,

@@ -17,6 +17,8 @@ struct JobGateway: Sendable {
     let run: JobRun
     let use: Use
     let observe: @Sendable (JobExchange) -> Void
+    /// Finds the recorded request that differs least from a refused one; `nil` does not look.
+    var nearest: (@Sendable (JobExchange) async -> NearestRecorded?)?
     /// The key of the HMACs by which credentials are compared. It is made for this run, and written
     /// nowhere.
     let secret: [UInt8]
@@ -38,26 +40,22 @@ struct JobGateway: Sendable {
 }
 
 extension GatewayStart {
-    /// Serves from a store on the first listener while `body` runs.
-    ///
-    /// - Parameter body: gets the gateway's URL.
-    func serve<Value: Sendable>(
-        from store: CacheManager,
-        while body: (String) async throws -> Value
-    ) async throws -> Value {
+    /// Serves a job from a store on the first listener, until the address is closed.
+    func open(_ store: CacheManager) async throws -> RecordingKeeper.Address {
         let process = try await connect(store, nil, ControlledPurging(logger: logger))
-        let outcome: Result<Value, any Error>
+        let close = { @Sendable in
+            await process.server.stop()
+            await process.endExchanges()
+            await process.accessLog.close()
+        }
         do {
             process.health.enter(.serving)
             let addresses = try await process.server.startListening()
             guard let address = addresses.first else { throw CancellationError() }
-            outcome = .success(try await body("http://\(address)"))
+            return RecordingKeeper.Address("http://\(address)", close: close)
         } catch {
-            outcome = .failure(error)
+            await close()
+            throw error
         }
-        await process.server.stop()
-        await process.endExchanges()
-        await process.accessLog.close()
-        return try outcome.get()
     }
 }

@@ -79,6 +79,8 @@ actor ReloadableConfiguration: ConfigurationOperations {
         }
     }
 
+    /// The settings in force.
+    nonisolated var settings: ServeSettings { current.withLock { $0.settings } }
     nonisolated var configuration: any Encodable & Sendable { current.withLock { $0.effective } }
     nonisolated var configurationStatus: ConfigurationStatus {
         let current = current.withLock { $0 }

@@ -16,11 +16,11 @@ struct ServeSettings: Sendable {
     /// Whether neither the command line, the environment nor the file specifies the store.
     let isDefaultStore: Bool
     let storage: CacheManager.Configuration
-    let mode: OfflineMode
+    private(set) var mode: OfflineMode
     /// The number of threads; `nil` uses one per processor.
     let threads: Int?
     let control: ControlAddress
-    let accessLog: AccessLog.Settings
+    private(set) var accessLog: AccessLog.Settings
 
     /// The address of the control plane.
     enum ControlAddress: Sendable, Hashable {
@@ -84,6 +84,15 @@ struct ServeSettings: Sendable {
     func withValues(of file: Configuration) -> ServeSettings {
         var result = self
         result.file = file
+        return result
+    }
+
+    /// The same settings for a recording next to the gateway: the origins are contacted, and the
+    /// access log has only the gateway's own requests.
+    var forRecording: ServeSettings {
+        var result = self
+        result.mode = .automatic
+        result.accessLog.level = .off
         return result
     }
 

@@ -1,0 +1,46 @@
+import HTTPCacheOperations
+import HoldfastControl
+
+/// The requests that a recording passed on, in sentences.
+struct RecordingNotes {
+    /// The number of requests with other credentials than the first ones, by origin.
+    let otherIdentities: [String: Int]
+    /// The number of requests whose URLs may contain secrets, and the names of the parameters.
+    let doubtful: (count: Int, names: [String])
+
+    var lines: [String] {
+        var lines = otherIdentities.sorted { $0.key < $1.key }.map { origin, count in
+            "passed on \(count) \(count == 1 ? "request" : "requests") with other credentials at '\(origin)': "
+                + "a job has one identity at each origin"
+        }
+        if doubtful.count > 0 {
+            let names = doubtful.names.map { "'\($0)'" }.joined(separator: ", ")
+            lines.append(
+                "passed on \(doubtful.count) \(doubtful.count == 1 ? "request" : "requests") whose URLs may contain secrets (\(names)): "
+                    + "use '--public NAME' for a parameter that is none, or '--secret NAME' for a credential"
+            )
+        }
+        return lines
+    }
+}
+
+extension JobRecording {
+    var notes: RecordingNotes {
+        RecordingNotes(otherIdentities: otherIdentities, doubtful: (doubtfulCount, doubtfulNames.sorted()))
+    }
+}
+
+extension RecordingReport {
+    var notes: RecordingNotes {
+        RecordingNotes(otherIdentities: otherCredentials, doubtful: (doubtful, doubtfulNames))
+    }
+
+    /// Why there is no job, if it did not fail.
+    var reasonToDiscard: String {
+        switch endedBy {
+        case "requests": "it exceeds the limit of \(mostRequests ?? 0) requests."
+        case "bytes": "it exceeds the limit of \(mostBytes ?? 0) bytes."
+        default: "the recording was ended ('\(endedBy ?? "")')."
+        }
+    }
+}
