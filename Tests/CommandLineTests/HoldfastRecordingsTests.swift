@@ -80,7 +80,7 @@ struct HoldfastRecordingsTests {
         }
     }
 
-    @Test(arguments: [#""requests": 2"#, #""bytes": 150"#, #""for": "1s", "discardAtEnd": true"#])
+    @Test(arguments: [#""requests": 2"#, #""bytes": 100"#, #""for": "1s", "discardAtEnd": true"#])
     func recordingEndsByItselfWithoutAJob(_ limit: String) async throws {
         try await PurgedGateway.withOrigin { gateway, _ in
             let url = try url(try await begin(gateway, #"{"name": "deps", \#(limit)}"#))

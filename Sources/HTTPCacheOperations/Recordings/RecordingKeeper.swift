@@ -237,7 +237,7 @@ package actor RecordingKeeper: RecordingOperations {
         if let plan = state.plan {
             metadata["control.client"] = "\(plan.client)"
             metadata["recording.until"] = "\(plan.until.rfc3339)"
-            metadata["recording.reason"] = "\(plan.reason ?? "")"
+            metadata["recording.reason"] = plan.reason.map { "\($0)" }
         }
         if let end = state.end {
             metadata["recording.ended_by"] = "\(end.ending.word)"
