@@ -171,6 +171,24 @@ import Testing
         }
     }
 
+    /// Mutant: the file of the log is not checked at the start.
+    @Test(arguments: ["none/access.log", "logs"])
+    func gatewayDoesNotStartIfItsLogCannotBeWritten(log: String) async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try FileManager.default.createDirectory(atPath: folder.path + "/logs", withIntermediateDirectories: false)
+            let text =
+                "version: 1\nlisten: 127.0.0.1:0\nstore: {path: s}\nlog: {to: \(log)}\nroutes: [{respond: {status: 404}}]\n"
+            try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
+            let holdfast = Tool("holdfast")
+            let checked = try await holdfast.run(arguments: ["check", "--config", folder.file])
+            let served = try await holdfast.run(arguments: ["serve", "--config", folder.file])
+            let words = checked.error.split(separator: "\n")
+            #expect(checked.status == 1 && words.count == 1 && words[0].contains("log.to: "), "\(checked)")
+            #expect(served.status == 1 && served.error.split(separator: "\n").last == words.last, "\(served)")
+            #expect(!FileManager.default.fileExists(atPath: folder.path + "/s"))
+        }
+    }
+
     @Test func accessLogThatCannotBeOpenedIsNamed() async throws {
         try await PurgedGateway.Folder.with { folder in
             try await SampleOrigin.withOrigin { origin in

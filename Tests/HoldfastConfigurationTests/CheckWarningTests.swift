@@ -5,8 +5,9 @@ import Testing
 
 /// Valid settings that probably do not do what their author meant.
 @Suite(.timeLimit(.minutes(20))) struct CheckWarningTests {
-    private static func warnings(_ yaml: String) throws -> [String] {
-        try Configuration(yaml: "version: 1\n" + yaml, file: "f").checkWarnings.map { "\($0)" }
+    private static func warnings(_ yaml: String, _ environment: [String: String] = [:]) throws -> [String] {
+        try Configuration(yaml: "version: 1\n" + yaml, file: "f", environment: environment).checkWarnings
+            .map { "\($0)" }
     }
 
     @Test(
@@ -42,6 +43,106 @@ import Testing
     func regularExpressionsAreReported(_ url: String, _ message: String?) throws {
         let warnings = try Self.warnings("rules: [{match: {url: \"\(url)\"}, bypass: true}]")
         #expect(warnings == (message.map { ["f:2: rule 1: match.url: \($0)"] } ?? []))
+    }
+
+    @Test(
+        arguments: [
+            ("/v1/admin/", "/v1/admin/**"), ("http://a.example/a/", "http://a.example/a/**"),
+            ("https://*.example/a/", nil),
+            ("/", nil), ("http://a.example/", nil), ("/a/?x=1", nil), ("/a", nil), ("/a*/", nil), ("/a/**", nil),
+        ] as [(String, String?)]
+    )
+    func patternsThatOnlyLookLikeAFolderAreReported(_ url: String, _ better: String?) throws {
+        let warnings = try Self.warnings("rules: [{match: {url: \"\(url)\"}, bypass: true}]")
+        let message = better.map {
+            "f:2: rule 1: match.url: '\(url)' matches only this URL, and no URL below it. For all of them, write '\($0)'."
+        }
+        #expect(warnings == (message.map { [$0] } ?? []))
+    }
+
+    @Test(
+        arguments: [
+            ("\"news, sport\"", "'news, sport'", "[news, sport]"), ("[\"a,b,\", c]", "'a,b,'", "[a, b, c]"),
+            ("[news, sport]", nil, ""), ("news", nil, ""),
+        ] as [(String, String?, String)]
+    )
+    func severalTagsInOneTextAreReported(_ tags: String, _ tag: String?, _ better: String) throws {
+        let warnings = try Self.warnings("rules: [{tags: \(tags)}]")
+        let message = tag.map {
+            "f:2: rule 1: tags: \($0) is one tag with a comma. For several tags, write '\(better)'."
+        }
+        #expect(warnings == (message.map { [$0] } ?? []))
+    }
+
+    /// Mutant: `quota-of-an-unknown-tag-passes`.
+    @Test(
+        arguments: [
+            ("rules: [{tags: [thumbnails]}]", " Did you mean 'thumbnails'?"), ("rules: [{tags: [news]}]", ""), ("", ""),
+            ("rules: [{tags: [news]}, {match: {url: /a}, tags: [thumbnials]}]", nil),
+            ("rules: [{tags-from: [xkey]}]", nil),
+        ] as [(String, String?)]
+    )
+    func quotasForTagsThatNothingSetsAreReported(_ rules: String, _ advice: String?) throws {
+        let store = "store: {quotas: {tags: {thumbnials: 200 MiB}}}\n"
+        let message = advice.map {
+            "f:2: store.quotas: The quota of 'thumbnials' limits nothing, because no rule sets this tag ('tags'), and no origin does ('tags-from').\($0)"
+        }
+        let routes = "routes: [{origin: \"http://a\"}]\n"
+        #expect(try Self.warnings(store + routes + rules) == (message.map { [$0] } ?? []))
+        // Origins name tags, or the application does.
+        let tagging = "routes: [{origin: \"http://a\", tags-from: [xkey]}]\n"
+        #expect(try Self.warnings(store + tagging + rules).isEmpty)
+        #expect(try Self.warnings(store + rules).isEmpty)
+    }
+
+    /// Mutants: `address-of-a-network-passes`.
+    @Test(
+        arguments: [
+            ("10.0.0.0", "10.0.0.0/8"), ("10.1.0.0", "10.1.0.0/16"), ("192.0.2.0", "192.0.2.0/24"),
+            ("0.0.0.0", "0.0.0.0/0"), ("fd00::", "fd00::/16"), ("2001:db8::", "2001:db8::/32"), ("10.0.0.0/8", nil),
+            ("10.0.0.0/32", nil), ("10.0.0.1", nil), ("fd00::1", nil), ("2001:db8:1:2:3::", nil), ("unix", nil),
+        ] as [(String, String?)]
+    )
+    func addressesOfNetworksAreReported(_ text: String, _ network: String?) throws {
+        func expected(_ subject: String) -> [String] {
+            network.map {
+                ["f:2: \(subject): '\(text)' is one address. For a network, write its prefix length, such as '\($0)'."]
+            } ?? []
+        }
+        for list in ["trusted", "purgers", "allow", "deny"] {
+            #expect(try Self.warnings("clients: {\(list): [\"\(text)\", 10.9.9.9]}") == expected("clients.\(list)"))
+        }
+        for list in ["allow", "deny"] {
+            let route = "routes: [{origin: \"http://a\", clients: {\(list): [\"\(text)\", 10.9.9.9]}}]"
+            #expect(try Self.warnings(route) == expected("route 1: clients.\(list)"))
+        }
+    }
+
+    /// Mutant: `empty-variable-in-a-path-passes`.
+    @Test(
+        arguments: [
+            (
+                "routes: [{name: a, path: \"/${E}\", origin: \"http://a\"}]",
+                "route 'a': path: '/${E}' has an empty segment"
+            ),
+            (
+                "routes: [{path: \"/x/${E}${F}/y\", origin: \"http://a\"}]",
+                "route 1: path: '/x/${E}${F}/y' has an empty segment"
+            ),
+            ("store: {path: \"${E}/s\"}", "store.path: '${E}/s' has an empty segment"),
+            (
+                "rules: [{match: {url: [/b, \"/a/${E}\"]}, bypass: true}]",
+                "rule 1: match.url: '/a/${E}' has an empty segment"
+            ),
+            ("store: {path: \"s${E}\"}", nil), ("store: {path: \"a/${E}${A}/s\"}", nil),
+            ("store: {path: \"a//${A}/s\"}", nil), ("store: {path: \"$${E}/s\"}", nil),
+        ] as [(String, String?)]
+    )
+    func partsThatAVariableLeavesEmptyAreReported(_ yaml: String, _ message: String?) throws {
+        let warnings = try Self.warnings(yaml, ["E": "", "F": "", "A": "hushed"]).filter { $0.contains("the variable") }
+        let expected = message.map { "f:2: \($0), because the variable 'E' is empty. Set it to a value." }
+        #expect(warnings == (expected.map { [$0] } ?? []))
+        #expect(!warnings.joined().contains("hushed"))
     }
 
     /// Mutant: 'store.content' of another rule is not considered.

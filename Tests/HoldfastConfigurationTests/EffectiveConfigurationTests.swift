@@ -33,6 +33,28 @@ import Testing
         ] { #expect(text.split(separator: "\n").contains { $0 == line }, "\(line) in\n\(text)") }
     }
 
+    /// The shown value can be read again. Mutant: `one-tag-is-shown-as-two`.
+    @Test(arguments: [
+        ("\"news, sport\"", "[\"news, sport\"]"), ("[news, sport]", "[news, sport]"),
+        ("[\"a,b\", c]", "[\"a,b\", c]"), ("[\"[a]\", b]", "[\"[a]\", b]"),
+    ])
+    func textWithACommaIsShownInQuotes(_ tags: String, _ shown: String) throws {
+        func load(_ tags: String) throws -> Configuration {
+            try Configuration(yaml: "version: 1\nrules: [{tags: \(tags)}]")
+        }
+        let configuration = try load(tags)
+        let again = try load(shown)
+        let value = configuration.effective.rules.first?.settings.first { $0.name == "tags" }?.value
+        #expect(value == shown)
+        #expect(again.rules.rules.map(\.settings.tags) == configuration.rules.rules.map(\.settings.tags))
+    }
+
+    @Test func textWithACommaIsShownInQuotesAlsoNextToAVariable() throws {
+        let yaml = "version: 1\nrules: [{tags: [\"a, b\", \"${T}\"]}]"
+        let configuration = try Configuration(yaml: yaml, environment: ["T": "c"])
+        #expect(configuration.effective.rules.first?.settings.first?.value == "[\"a, b\", ${T}]")
+    }
+
     @Test func delayOfTheEndIsThereWhereReadinessCanBeSeen() throws {
         for (yaml, delay, text) in [
             ("", Duration?.none, "off  (default)"), ("control: {socket: /a}", nil, "off  (default)"),

@@ -272,7 +272,17 @@ import Testing
         )
         #expect(
             findings("version: 1\nstore: {path: '${P}'}", environment: ["P": ""]) == [
-                "line 2: store.path: '${P}' has a value that this setting does not accept. Change the variable."
+                "line 2: store.path: '${P}' is empty, because the variable 'P' is empty. Set it to a value."
+            ]
+        )
+        #expect(
+            findings("version: 1\nclients:\n  trusted:\n  - 10.0.0.1\n  - ${P}", environment: ["P": ""]) == [
+                "line 5: clients.trusted: '${P}' is empty, because the variable 'P' is empty. Set it to a value."
+            ]
+        )
+        #expect(
+            findings("version: 1\nhealth: {path: '/${P}'}", environment: ["P": "a b"]) == [
+                "line 2: health.path: '/${P}' has a value that this setting does not accept. Change the variable."
             ]
         )
         // The other member is wrong, so its message is shown.

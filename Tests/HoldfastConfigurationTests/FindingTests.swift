@@ -482,6 +482,130 @@ import Testing
             "version: 1\ncontrol: {listen: 127.0.0.1:1, hosts: [\"*.a.test\"]}",
             "f:2: control.hosts: '*.a.test' is not a host such as 'holdfast.internal', 'holdfast.internal:9800' or '[fd00::7]'."
         ),
+        (
+            "version: 1\nlimits: {connections: 100}\nlimits.connections-per-client: 101",
+            "f:3: limits.connections-per-client: It is more than 'limits.connections' (line 2), so it has no effect. Lower it."
+        ),
+        (
+            "version: 1\nlimits: {connections-per-client: 10001}",
+            "f:2: limits.connections-per-client: It is more than 'limits.connections' (10000 by default), so it has no effect. Lower it."
+        ),
+        (
+            "version: 1\nlimits: {connections: many, connections-per-client: 10001}",
+            "f:2: limits.connections: Expected a whole number from 1 to 1000000, not 'many'."
+        ),
+        (
+            "version: 1\nstore:\n  memory: 1 MiB\n  largest-resident-body: 100 MiB",
+            "f:4: store.largest-resident-body: It is more than 'store.memory' (line 3), so memory cannot hold such a body. Lower it."
+        ),
+        (
+            "version: 1\nstore: {largest-resident-body: 65 MiB}",
+            "f:2: store.largest-resident-body: It is more than 'store.memory' (64 MiB by default), so memory cannot hold such a body. Lower it."
+        ),
+        (
+            "version: 1\ntags: [a]",
+            "f:2: 'tags' is not a setting of the top level. Write it in a rule."
+        ),
+        (
+            "version: 1\norigin: \"http://a\"",
+            "f:2: 'origin' is not a setting of the top level. Write it in a route."
+        ),
+        (
+            "version: 1\nbudget: 1 GiB",
+            "f:2: 'budget' belongs in 'store'. Write 'store: {budget: …}'."
+        ),
+        (
+            "version: 1\nlifetime: 5 m",
+            "f:2: 'lifetime' is not a setting of the top level. Write it in 'freshness' of a rule."
+        ),
+        (
+            "version: 1\nstore: {pin: true}",
+            "f:2: store: 'pin' is not a setting of 'store' at the top level. Write it in 'store' of a rule."
+        ),
+        (
+            "version: 1\nstore: {threads: 2}",
+            "f:2: store: 'threads' is not a setting of 'store'. Write it at the top level."
+        ),
+        (
+            "version: 1\nlimits: {budget: 1 GiB}",
+            "f:2: limits: 'budget' is not a setting of 'limits'. Write it in 'store'."
+        ),
+        (
+            "version: 1\nroutes: [{origin: \"http://a\", timeouts: {hard: 5 s}}]",
+            "f:2: route 1: 'timeouts' is not a setting of routes. Write it at the top level, in 'origins' or in a rule."
+        ),
+        (
+            "version: 1\nroutes: [{respond: {status: 204}, lifetime: 5 m}]",
+            "f:2: route 1: 'lifetime' is not a setting of routes. Write it in 'freshness' of a rule."
+        ),
+        (
+            "version: 1\norigins: {\"http://a\": {host: b}}",
+            "f:2: origin 'http://a': 'host' is not a setting of origins. Write it in a route."
+        ),
+        (
+            "version: 1\norigins: {\"http://a\": {timeout: 5 s}}",
+            "f:2: origin 'http://a': 'timeout' is unknown. Did you mean 'timeouts'? Known names: 'ca', 'certificate', 'key', 'server-name', 'verify', 'insecure', 'addresses', 'mirrors', 'balance', 'credentials', 'health', 'timeouts'."
+        ),
+        (
+            "version: 1\nfleet: {url: \"redis://a\", namespace: n, secret: hidden}",
+            "f:2: fleet.secret: A secret must not be in this file. Write '{env: NAME}' or '{file: PATH}'."
+        ),
+        (
+            "version: 1\nfleet: {url: \"redis://a\", namespace: a b, secret: {env: A}}",
+            "f:2: fleet.namespace: 'a b' is not a valid name. A name has 1 to 64 ASCII letters, digits and '-._'."
+        ),
+        (
+            "version: 1\nmetrics: {listen: 8080, token: t}",
+            "f:2: metrics.listen: '8080' is not a host and port such as '127.0.0.1:8080' or '[::1]:8080'."
+        ),
+        (
+            "version: 1\nclients: {trusted: a}\nlisten: [{address: 127.0.0.1:1, proxy-protocol: true}]",
+            "f:2: clients.trusted: 'a' is not an address such as '10.0.0.7', a range such as '10.0.0.0/8' or 'fd00::/8', or 'unix' (all clients of Unix sockets)."
+        ),
+        (
+            "version: 1\nroutes:\n  - {host: a, origin: \"http://a\"}\n  - {host: b, origin: \"http://b\", mode: on}\norigins: {\"http://b\": {health: {path: /}}}\nstore: {quotas: {origins: {\"http://b\": 1 MiB}}}",
+            "f:4: route 2: mode: Expected online, automatic, preferStored or offline, not 'on'."
+        ),
+        (
+            "version: 1\nroutes: [{origin: \"http://a\"}]\norigins:\n  \"http://a\": {mirrors: [\"http://b\"], verify: maybe}\n  \"http://b\": {credentials: true}",
+            "f:4: origin 'http://a': verify: Expected true or false, not 'maybe'."
+        ),
+        (
+            "version: 1\nfleet: {url: \"redis://a\", namespace: n, secret: {env: A}, acknowledge: replicated}",
+            "f:2: fleet.acknowledge: 'replicated' has no effect with 'fleet.quorum: 0', because no replica needs to confirm a purge. Set 'fleet.quorum' to 1 or more, or write 'published'."
+        ),
+        (
+            "version: 1\nfleet: {url: \"redis://a\", namespace: n, secret: {env: A}, acknowledge: replicated, quorum: many}",
+            "f:2: fleet.quorum: Expected a whole number from 0 to 16, not 'many'."
+        ),
+        (
+            "version: 1\nfleet:\n  {url: \"redis://a\", namespace: n, secret: {env: A},\n  share: invalidations, largest-body: 1 MiB}",
+            "f:4: fleet.largest-body: It has no effect without 'fleet.share: responses', because no responses are shared. Set that, or remove this setting."
+        ),
+        (
+            "version: 1\nfleet: {url: \"redis://a\", namespace: n, secret: {env: A}, longest: 1 h}",
+            "f:2: fleet.longest: It has no effect without 'fleet.share: responses', because no responses are shared. Set that, or remove this setting."
+        ),
+        (
+            "version: 1\nfleet: {url: \"redis://a\", namespace: n, secret: {env: A}, collapse: off}",
+            "f:2: fleet.collapse: It has no effect without 'fleet.share: responses', because no responses are shared. Set that, or remove this setting."
+        ),
+        (
+            "version: 1\nroutes:\n  - name: \"api\n    origin: http://a\n",
+            "f:3: The quote at column 11 is never closed. Close it."
+        ),
+        (
+            "version: 1\nlog:\n  to: 'a.log\nmode: offline\n",
+            "f:3: The quote at column 7 is never closed. Close it."
+        ),
+        (
+            "version: 1\nroutes: [{origin: \"http://a\", clients.allow: [10.0.0.0/8]}]",
+            "f:2: route 1: 'clients.allow' is unknown. Write 'clients: {allow: …}'."
+        ),
+        (
+            "version: 1\nrules: [{match.url: /a, bypass: true}]",
+            "f:2: rule 1: 'match.url' is unknown. Write 'match: {url: …}'."
+        ),
     ]) func topLevelFaultsAreReported(_ yaml: String, _ expected: String) {
         #expect(findings(yaml, file: "f").joined(separator: "\n") == expected)
     }
@@ -772,11 +896,62 @@ import Testing
             "1: stale.unreachable: 'unlimted' is not a number with a unit (ms, s, m, h, d or w), as in '5 s', or 'unlimited'."
         ),
         ("{eager-refresh: 2}", "1: eager-refresh: Expected a number from 0 to 1, not '2'."),
+        (
+            "{ignore: {fields: [X-A]}, ignore.fields: [Cookie]}",
+            "1: ignore.fields: It is already set on line 3. Remove one of them."
+        ),
+        (
+            "{store: {pin: true, largest: 1 MiB}, store.largest: 2 MiB}",
+            "1: store.largest: It is already set on line 3. Remove one of them."
+        ),
+        (
+            "{match: {query: \"debug=1\"}, bypass: true}",
+            "1: match.query: 'debug=1' is not a parameter name. For a name with a value, write '{debug: [\"1\"]}'."
+        ),
+        (
+            "{match: {cookie: \"preview=1\"}, bypass: true}",
+            "1: match.cookie: 'preview=1' is not a cookie name, or the beginning of one followed by a star. For a name with a value, write '{preview: [\"1\"]}'."
+        ),
+        (
+            "{match: {field: {X-A: [a], x-a: [b]}}, bypass: true}",
+            "1: match.field: 'x-a' is listed twice. Field names are not case-sensitive."
+        ),
+        (
+            "{store: {lifetime: 5 m}}",
+            "1: store: 'lifetime' is not a setting of 'store'. Write it in 'freshness'."
+        ),
+        (
+            "{store: {memory: 1 MiB}}",
+            "1: store: 'memory' is not a setting of 'store' in a rule. Write it in 'store' at the top level."
+        ),
+        (
+            "{freshness: {bypass: true}}",
+            "1: freshness: 'bypass' is not a setting of 'freshness'. Write it next to 'freshness'."
+        ),
+        (
+            "{error-pages: {offline: a.html}}",
+            "1: 'error-pages' is not a setting of rules. Write it in a route."
+        ),
+        (
+            "{to-origin: {set: {X-Key: {env: LINES}}}}",
+            "1: to-origin.set: 'X-Key': The value of the variable 'LINES' has a line break, so it cannot be sent in a field. Write the value on one line, and nothing else."
+        ),
     ]) func ruleFaultsAreReported(_ rule: String, _ expected: String) {
-        let found = findings("version: 1\nrules:\n- \(rule)", file: "f", environment: ["BAD": "hunter2\n"])
+        let environment = ["BAD": "hunter2\u{1}", "LINES": "hunter2\nhunter2"]
+        let found = findings("version: 1\nrules:\n- \(rule)", file: "f", environment: environment)
         let name = rule.contains("name: x") ? "rule 'x'" : "rule 1"
         #expect(found == ["f:3: \(name)\(expected.dropFirst())"])
         #expect(!found.joined().contains("hunter2"))
+    }
+
+    /// Mutant: `setting-twice-in-a-rule-passes`.
+    @Test func bothPlacesOfASettingAreNamed() {
+        let rule = "- stale: {unreachable: 1 h}\n  tags: [a]\n  stale.unreachable: 2 h\n"
+        let expected = ["line 5: rule 1: stale.unreachable: It is already set on line 3. Remove one of them."]
+        #expect(findings("version: 1\nrules:\n\(rule)") == expected)
+        // The same in the other order, and each rule has its own settings.
+        let others = "- {store.largest: 1 MiB, match: {url: /a}}\n- {store: {largest: 2 MiB}, store.pin: true}\n"
+        #expect(findings("version: 1\nrules:\n\(others)").isEmpty)
     }
 
     @Test func staleIgnoreNamesEachReasonThatARuleMayLift() {

@@ -112,6 +112,10 @@ import Testing
             ("mirrors: [\"https://m.example/?q\"]", "without a query or fragment."),
             ("mirrors: [\"https://m.example/a/%2e%2E/b\"]", "has dot segments. Write the resolved path."),
             ("mirrors: [\"https://a.example/\"]", "mirrors: 'https://a.example' is the origin itself."),
+            (
+                "mirrors: [\"https://A.example:443/v1\"]",
+                "mirrors: 'https://a.example/v1' is on the origin's own server, so it fails together with the origin."
+            ),
             ("balance: random", "balance: Expected listed or round-robin, not 'random'."),
             ("balance: round-robin", "balance: It has no effect, because the origin has one server."),
             ("health: {interval: 1 s}", "health: A health check needs 'path'"),

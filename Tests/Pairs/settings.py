@@ -250,6 +250,8 @@ def excluded():
         # The PROXY protocol is spoken by trusted proxies alone.
         yield (client, WAYS.index("proxied")), ("top:clients.trusted", 0)
         yield (client, WAYS.index("unix")), ("top:clients.trusted", 2)
+    # No body is larger than the memory for bodies.
+    yield ("top:store.largest-resident-body", 1), ("top:store.memory", 1)
     # Both would be about one field.
     yield ("rule:store.per", 1), ("rule:ignore.fields", 1)
     for cookies in except_default("rule:cookies"):

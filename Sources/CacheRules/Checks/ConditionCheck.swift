@@ -7,8 +7,13 @@ extension RequestRestriction.Conditions {
     package var faults: [(setting: String, message: String)] {
         var faults: [(setting: String, message: String)] = []
         for name in cookies.keys.sorted() where !CookieNames.isPattern(name) {
-            let message = "\(shown(name)) is not a cookie name, or the beginning of one followed by a star."
+            let message =
+                "\(shown(name)) is not a cookie name, or the beginning of one followed by a star.\(Self.advice(on: name))"
             faults.append(("match.cookie", message))
+        }
+        // A URL has the first '=' of a parameter after its name.
+        for name in query.keys.sorted() where name.contains("=") {
+            faults.append(("match.query", "\(shown(name)) is not a parameter name.\(Self.advice(on: name))"))
         }
         for (field, values) in fields.sorted(by: { $0.key.rawName < $1.key.rawName }) where !values.isEmpty {
             guard
@@ -20,5 +25,13 @@ extension RequestRestriction.Conditions {
             faults.append(("match.field", message))
         }
         return faults
+    }
+
+    /// Returns how to write a value that was written after its name, after a space; empty for other
+    /// text.
+    private static func advice(on name: String) -> String {
+        guard let equals = name.firstIndex(of: "="), equals > name.startIndex else { return "" }
+        let value = name[name.index(after: equals)...]
+        return " For a name with a value, write \(shown("{\(name[..<equals]): [\"\(value)\"]}"))."
     }
 }

@@ -1,6 +1,6 @@
 extension URLPattern {
-    /// Advice about a valid pattern that was probably meant as a regular expression; `nil` for all
-    /// others.
+    /// Advice about a valid pattern that was probably meant as a regular expression, or for all
+    /// URLs below a path; `nil` for all others.
     var hint: String? {
         let path = text.prefix { $0 != "?" }
         let query = text.dropFirst(path.count)
@@ -17,6 +17,12 @@ extension URLPattern {
         if let stars = path.firstRange(of: "***") {
             let rest = path[stars.upperBound...].drop { $0 == "*" }
             return "Three stars mean the same as two. Write \(shown("\(path[..<stars.lowerBound])**\(rest)\(query)"))."
+        }
+        // The root of a host is a page of its own: '/', 'https://a.example/'.
+        let root = path.firstRange(of: "://") == nil ? 2 : 4
+        if query.isEmpty, path.hasSuffix("/"), !path.contains("*"), segments.count > root {
+            return
+                "\(shown(path)) matches only this URL, and no URL below it. For all of them, write \(shown("\(path)**"))."
         }
         return nil
     }

@@ -11,6 +11,7 @@ extension RuleSet {
             warnings += entry.rule.match.urls.compactMap(\.hint).map { check.finding("match.url", $0) }
             warnings += entry.rule.match.methods.compactMap { KnownMethods.warning(about: $0.rawValue) }
                 .map { check.finding("match.method", $0) }
+            if let message = joinedTags(entry.rule) { warnings.append(check.finding("tags", message)) }
             if let message = unstoredPost(entry.rule) { warnings.append(check.finding("store.methods", message)) }
             if let message = ignoredMembers(entry.rule) { warnings.append(check.finding("ignore.members", message)) }
             warnings += originFields(entry.rule).map { check.finding($0.setting, $0.message) }
@@ -18,6 +19,15 @@ extension RuleSet {
             warnings += leftOutTokens(entry.rule).map { check.finding("store.without-cookies", $0) }
         }
         return warnings
+    }
+
+    /// Returns a warning about a tag that was probably meant as several tags.
+    private func joinedTags(_ rule: Rule) -> String? {
+        let tags = rule.settings.tags ?? []
+        guard let joined = tags.first(where: { $0.contains(",") }) else { return nil }
+        let parts = tags.flatMap { $0.split(separator: ",") }.map { String($0.drop { $0 == " " }) }
+        return
+            "\(shown(joined)) is one tag with a comma. For several tags, write \(shown(Writers.list(parts.filter { !$0.isEmpty })))."
     }
 
     /// Returns a warning if POST is to be stored, but no rule says how its content is keyed.

@@ -48,6 +48,11 @@ package struct FieldSources {
         guard value.utf8.count <= Self.longest else {
             throw Refusal("\(place) is too long. The limit is \(Self.longest) bytes.")
         }
+        guard !value.utf8.contains(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) else {
+            throw Refusal(
+                "\(place) has a line break, so it cannot be sent in a field. Write the value on one line, and nothing else."
+            )
+        }
         guard HTTPField.isValidValue(value), value.utf8.first != 0x20, value.utf8.last != 0x20 else {
             throw Refusal(
                 "\(place) cannot be sent in a field, because it contains a control character, or begins or ends with a space."

@@ -227,9 +227,12 @@ package enum Readers {
     /// Reads names of fields like ``valuesByName(_:_:)``.
     package static func valuesByField(_ value: FileValue) throws(Refusal) -> [HTTPField.Name: [String]] {
         var result: [HTTPField.Name: [String]] = [:]
-        for (text, values) in try valuesByName(value, "fields") {
+        for (text, values) in try valuesByName(value, "fields").sorted(by: { $0.key < $1.key }) {
             guard let name = HTTPField.Name(text) else {
                 throw Refusal("\(shown(text)) is not a field name.", line: value.line)
+            }
+            guard result[name] == nil else {
+                throw Refusal("'\(text)' is listed twice. Field names are not case-sensitive.", line: value.line)
             }
             result[name] = values
         }

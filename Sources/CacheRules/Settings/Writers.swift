@@ -4,7 +4,13 @@ package import HTTPTypes
 
 /// Formats values as in a file, but without secrets, for people to read.
 package enum Writers {
-    package static func list(_ items: [String]) -> String { "[\(items.joined(separator: ", "))]" }
+    package static func list(_ items: [String]) -> String { "[\(items.map(item).joined(separator: ", "))]" }
+
+    /// Quotes text that would otherwise look like several members of a list, or like another list.
+    package static func item(_ text: String) -> String {
+        guard text.contains(",") || text.hasPrefix("[") else { return text }
+        return "\"\(text.replacing("\"", with: "\\\""))\""
+    }
 
     package static func budget(_ budget: RuleSettings.Budget) -> String {
         switch budget {

@@ -114,6 +114,16 @@ extension AddressRange {
         return AddressRange("\(Self.text(of: bytes))/\(kept)")
     }
 
+    /// The network that an address without a prefix probably means: `10.0.0.0/8` for `10.0.0.0`,
+    /// `fd00::/16` for `fd00::`. `nil` for a range, and for an address that ends with other bits.
+    var intendedNetwork: AddressRange? {
+        guard bits == bytes.count * 8, !description.contains("/") else { return nil }
+        let step = bytes.count == 4 ? 1 : 2
+        let zeros = bytes.reversed().prefix { $0 == 0 }.count / step
+        guard zeros >= (bytes.count == 4 ? 1 : 4) else { return nil }
+        return AddressRange("\(Self.text(of: bytes))/\((bytes.count / step - zeros) * step * 8)")
+    }
+
     /// Returns the text of an address of 4 or 16 bytes.
     private static func text(of bytes: [UInt8]) -> String {
         if bytes.count == 4 { return bytes.map { String($0) }.joined(separator: ".") }

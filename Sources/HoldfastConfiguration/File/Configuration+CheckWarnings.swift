@@ -5,9 +5,10 @@ extension Configuration {
     /// Warnings about valid settings that probably do not do what their author meant, for
     /// `holdfast check`.
     package var checkWarnings: [ConfigurationError.Finding] {
-        homeWarnings + loopWarnings + redirectWarnings + listWarnings + trustWarnings + preservedHostWarnings
-            + rules.sharingWarnings
-            + rules.effectWarnings
+        [
+            readingWarnings, homeWarnings, loopWarnings, redirectWarnings, listWarnings, trustWarnings, networkWarnings,
+            quotaWarnings, preservedHostWarnings, rules.sharingWarnings, rules.effectWarnings,
+        ].flatMap(\.self)
     }
 
     private var homeWarnings: [ConfigurationError.Finding] {

@@ -107,6 +107,39 @@ extension Configuration {
     }
 }
 
+extension Configuration {
+    /// Warnings about addresses of networks that are in lists without a prefix length.
+    var networkWarnings: [ConfigurationError.Finding] {
+        func message(about ranges: [AddressRange]) -> String? {
+            for range in ranges {
+                guard let network = range.intendedNetwork else { continue }
+                return
+                    "\(shown(range.description)) is one address. For a network, write its prefix length, such as '\(network)'."
+            }
+            return nil
+        }
+        var findings = [
+            ("clients.trusted", clients.trusted), ("clients.purgers", clients.purgers),
+            ("clients.allow", clients.lists.allow), ("clients.deny", clients.lists.deny),
+        ].compactMap { setting, ranges in message(about: ranges).map { finding(setting, $0) } }
+        for (index, route) in routes.enumerated() {
+            for (setting, ranges) in [("clients.allow", route.clients.allow), ("clients.deny", route.clients.deny)] {
+                guard let message = message(about: ranges) else { continue }
+                findings.append(
+                    .init(
+                        file: route.file ?? file,
+                        line: route.line,
+                        subject: route.subject(number: index + 1),
+                        setting: setting,
+                        message: message
+                    )
+                )
+            }
+        }
+        return findings
+    }
+}
+
 extension Readers {
     /// Reads a list of ``Configuration/ClientLists``.
     static func listedClients(_ value: FileValue) throws(Refusal) -> [AddressRange] {

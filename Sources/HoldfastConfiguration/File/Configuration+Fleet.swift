@@ -114,7 +114,9 @@ extension Configuration {
 
 extension Configuration {
     /// Returns findings for `fleet` settings that are missing or contradict each other.
-    func fleetContradictions() -> [ConfigurationError.Finding] {
+    ///
+    /// - Parameter refused: the settings whose values could not be read.
+    func fleetContradictions(refused: Set<String>) -> [ConfigurationError.Finding] {
         var findings: [ConfigurationError.Finding] = []
         func report(_ setting: String, _ message: String) { findings.append(finding(setting, message)) }
         guard let url = fleet.url else {
@@ -123,21 +125,37 @@ extension Configuration {
             }
             return findings
         }
-        if fleet.share == .responses, fleet.longest > fleet.retentionTime - .seconds(3600) {
+        if fleet.share == .responses, !refused.contains("fleet.retention"),
+            fleet.longest > fleet.retentionTime - .seconds(3600)
+        {
             report(
                 "fleet.longest",
                 "It must be at least an hour shorter than 'time' in 'fleet.retention', because a response is checked "
                     + "against all purges since it was fetched."
             )
         }
-        if fleet.secret == nil {
+        if fleet.share == .invalidations, !refused.contains("fleet.share") {
+            for setting in ["fleet.largest-body", "fleet.longest", "fleet.collapse"] where lines[setting] != nil {
+                report(
+                    setting,
+                    "It has no effect without 'fleet.share: responses', because no responses are shared. Set that, or remove this setting."
+                )
+            }
+        }
+        if fleet.acknowledge == .replicated, fleet.quorum == 0, !refused.contains("fleet.quorum") {
+            report(
+                "fleet.acknowledge",
+                "'replicated' has no effect with 'fleet.quorum: 0', because no replica needs to confirm a purge. Set 'fleet.quorum' to 1 or more, or write 'published'."
+            )
+        }
+        if fleet.secret == nil, !refused.contains("fleet.secret") {
             report(
                 "fleet.url",
                 "'fleet.secret' is missing. All nodes need the same secret of 32 bytes or more. "
                     + "Create one with 'openssl rand -hex 32', and write '{file: PATH}' or '{env: NAME}'."
             )
         }
-        if fleet.namespace == nil {
+        if fleet.namespace == nil, !refused.contains("fleet.namespace") {
             report("fleet.url", "'fleet.namespace' is missing. Set the fleet's name on the server, such as 'shop'.")
         }
         if fleet.tls != Fleet.TLS(), !["rediss", "valkeys"].contains(where: url.lowercased().hasPrefix) {

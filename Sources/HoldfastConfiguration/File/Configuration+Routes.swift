@@ -64,7 +64,8 @@ extension Configuration {
 
     /// Returns findings for top-level settings and routes that contradict each other.
     ///
-    /// - Parameter refused: the settings whose values could not be read.
+    /// - Parameter refused: the settings whose values could not be read, and the lists of which a
+    ///   part could not be read.
     func contradictions(refused: Set<String> = []) -> [ConfigurationError.Finding] {
         var findings: [ConfigurationError.Finding] = []
         func other(_ setting: String, than own: String) -> String {
@@ -77,24 +78,27 @@ extension Configuration {
                 "It is not less than \(other("timeouts.hard", than: "timeouts.soft")), so it has no effect. Lower it."
             )
         }
-        if options.breaker.initialBackOff > options.breaker.maximumBackOff {
+        if options.breaker.initialBackOff > options.breaker.maximumBackOff, !refused.contains("breaker.longest-pause") {
             report(
                 "breaker.first-probe",
                 "It is more than \(other("breaker.longest-pause", than: "breaker.first-probe")). Lower it."
             )
         }
-        if clients.trusted.isEmpty, listeners.contains(where: \.expectsProxyHeader) {
+        let hasProxies = !clients.trusted.isEmpty || refused.contains("clients.trusted")
+        if !hasProxies, listeners.contains(where: \.expectsProxyHeader) {
             report(
                 "listen",
                 "'proxy-protocol' accepts only the proxies in 'clients.trusted', which is empty, so no client could connect. Add the addresses of the proxies there."
             )
         }
-        findings += controlContradictions()
+        findings += excessContradictions(refused: refused)
+        findings += controlContradictions(refused: refused)
         findings += healthContradictions()
-        findings += originContradictions()
-        findings += quotaContradictions()
+        let hasAllRoutes = !refused.contains("routes")
+        findings += originContradictions(hasAllRoutes: hasAllRoutes, hasAllOrigins: !refused.contains("origins"))
+        findings += quotaContradictions(hasAllRoutes: hasAllRoutes)
         // Without the URL, the other 'fleet' settings cannot be checked.
-        if !refused.contains("fleet.url") { findings += fleetContradictions() }
+        if !refused.contains("fleet.url") { findings += fleetContradictions(refused: refused) }
         let lookup = RouteLookup(routes)
         for (index, route) in routes.enumerated() { findings += problems(of: route, at: index, lookup) }
         findings += fixedContradictions(lookup)

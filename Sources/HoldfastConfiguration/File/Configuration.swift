@@ -95,6 +95,8 @@ public struct Configuration: Sendable {
         /// `keep-offline-copies`: whether responses that can be served offline are evicted last,
         /// regardless of their last use.
         public var keepsOfflineCopies: Bool?
+        /// The default of ``memory``: 64 MiB
+        static let standardMemory = 64 << 20
         /// Creates settings with no values.
         public init() {}
     }
@@ -103,6 +105,8 @@ public struct Configuration: Sendable {
     package struct Limits: Sendable, Hashable {
         /// `connections`: the maximum number of concurrent client connections.
         package var connections: Int?
+        /// The default of ``connections``.
+        static let standardConnections = 10_000
         /// `connections-per-client`: the maximum number of concurrent connections from one IP
         /// address. `nil` applies only the `connections` limit.
         package var connectionsPerClient: Int?
@@ -334,6 +338,8 @@ public struct Configuration: Sendable {
     var files: [String: String] = [:]
     /// The top-level settings with references to variables, as written in the file.
     var written: [String: String] = [:]
+    /// Warnings that were found while the files were read. See ``checkWarnings``.
+    var readingWarnings: [ConfigurationError.Finding] = []
     /// The references to variables, for messages about the configuration.
     package var references = References()
 

@@ -4,19 +4,23 @@ extension Configuration {
     /// Returns findings for control plane settings that contradict each other, that would send a
     /// token over a network in clear text, or that would let other machines read metrics although
     /// no setting says so.
-    func controlContradictions() -> [ConfigurationError.Finding] {
+    ///
+    /// - Parameter refused: the settings whose values could not be read.
+    func controlContradictions(refused: Set<String>) -> [ConfigurationError.Finding] {
         var findings: [ConfigurationError.Finding] = []
         func report(_ setting: String, _ message: String) { findings.append(finding(setting, message)) }
         func reportWithout(_ needed: String, _ settings: [(name: String, isSet: Bool)]) {
-            for setting in settings where setting.isSet {
+            for setting in settings where setting.isSet && !refused.contains(needed) {
                 report(setting.name, "It has no effect without '\(needed)'. Set '\(needed)', or remove this setting.")
             }
         }
         if control.listen == nil {
             // The hosts are also those of the port for metrics.
-            let hasHosts = !control.hosts.isEmpty && metrics.listen == nil
+            let hasHosts = !control.hosts.isEmpty && metrics.listen == nil && !refused.contains("metrics.listen")
             reportWithout("control.listen", [("control.hosts", hasHosts), ("control.insecure", control.isInsecure)])
-            if !control.tokens.isEmpty, clients.purgers.isEmpty {
+            if !control.tokens.isEmpty, clients.purgers.isEmpty,
+                refused.isDisjoint(with: ["control.listen", "clients.purgers"])
+            {
                 report(
                     "control.tokens",
                     "It has no effect without 'control.listen' or 'clients.purgers'. Set one of them, or remove this setting."
@@ -34,7 +38,7 @@ extension Configuration {
                 )
             }
         }
-        if control.isReachableFromOthers, !control.isInsecure {
+        if control.isReachableFromOthers, !control.isInsecure, !refused.contains("control.insecure") {
             report(
                 "control.listen",
                 "\(shown(control.listen ?? "")) is reachable from other machines, so tokens would cross the network without TLS. "
@@ -50,7 +54,7 @@ extension Configuration {
                 ]
             )
         }
-        if metrics.isReachableFromOthers, !metrics.isPublic {
+        if metrics.isReachableFromOthers, !metrics.isPublic, !refused.contains("metrics.public") {
             report(
                 "metrics.listen",
                 "\(shown(metrics.listen ?? "")) is reachable from other machines. Listen on '127.0.0.1', or set 'metrics.public: true' "

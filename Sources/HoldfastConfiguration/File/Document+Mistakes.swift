@@ -39,6 +39,16 @@ extension Document {
 
     private static func isPlain(_ scalar: Node.Scalar) -> Bool { scalar.style == .plain || scalar.style == .any }
 
+    /// Returns the refusal of a quote that is never closed; `nil` for another fault. The parser
+    /// finds the fault at the end of the file.
+    static func openQuote(_ context: YamlError.Context, _ problem: String) -> Refusal? {
+        guard context.text.contains("quoted scalar"), problem.contains("unexpected") else { return nil }
+        return Refusal(
+            "The quote at column \(context.mark.column) is never closed. Close it.",
+            line: context.mark.line
+        )
+    }
+
     /// Returns the refusal of a no-break space in a line's indentation; `nil` if it has none.
     static func indentation(ofLine line: Int, in yaml: String) -> Refusal? {
         guard line > 0 else { return nil }

@@ -90,6 +90,7 @@ struct Document {
             {
                 return refusal
             }
+            if let context, let refusal = openQuote(context, problem) { return refusal }
             // The parser has a limit of its own, and a message for the program's author.
             if problem.contains("nesting level") { return tooDeep(mark.line) }
             let place = context.map { " \($0.text)" } ?? ""

@@ -12,6 +12,7 @@ struct FileReader {
     /// The indices of rules that could not be read. They are not checked further, because their
     /// settings may be incomplete.
     private(set) var brokenRules: Set<Int> = []
+    private var warnings: [ConfigurationError.Finding] = []
     private var expansion: Expansion
     /// The number of routes so far. Those that could not be read count, too.
     private var routeCount = 0
@@ -28,7 +29,17 @@ struct FileReader {
             areSupported = read(source.document) && areSupported
         }
         configuration.references = expansion.references
-        if areSupported { findings += configuration.contradictions(refused: Set(findings.compactMap(\.setting))) }
+        configuration.readingWarnings = warnings
+        if areSupported { findings += configuration.contradictions(refused: refused) }
+    }
+
+    /// The settings that could not be read, and the lists of which a part could not be read. They
+    /// cannot be compared with other settings.
+    private var refused: Set<String> {
+        var result = Set(findings.filter { $0.subject == nil }.compactMap(\.setting))
+        if configuration.routeCount < routeCount { result.insert("routes") }
+        if findings.contains(where: { $0.subject?.hasPrefix("origin ") == true }) { result.insert("origins") }
+        return result
     }
 
     private mutating func report(_ line: Int, _ subject: String? = nil, _ setting: String? = nil, _ message: String) {
@@ -72,6 +83,7 @@ struct FileReader {
             return isRead == nil ? nil : ""
         }
         var expansion = expansion
+        let known = expansion.emptied.count
         let expanded = recordingRefusal(entry.line, subject, setting) { () throws(Refusal) in
             try shape.rejectSecrets(in: value)
             return try expansion.expand(value)
@@ -83,15 +95,29 @@ struct FileReader {
                 try read(expanded)
             } catch {
                 // The reader's message would not say which text is empty.
-                let isEmpty = if case .text("", _, _) = expanded { true } else { false }
-                guard isEmpty || expansion.references.mayAppear(in: error.message) else { throw error }
+                if let empty = expansion.emptied.dropFirst(known).first(where: \.isWhole) {
+                    throw Refusal(empty.message, line: empty.line)
+                }
+                guard expansion.references.mayAppear(in: error.message) else { throw error }
                 try read(value)
                 throw Refusal(
                     "\(shown(value.written)) has a value that this setting does not accept. Change the variable."
                 )
             }
         }
-        return isRead == nil ? nil : value.written
+        guard isRead != nil else { return nil }
+        for text in expansion.emptied.dropFirst(known) {
+            warnings.append(
+                ConfigurationError.Finding(
+                    file: file,
+                    line: text.line,
+                    subject: subject,
+                    setting: setting,
+                    message: text.message
+                )
+            )
+        }
+        return value.written
     }
 
     /// - Returns: whether the version of the file is supported.
@@ -133,7 +159,8 @@ struct FileReader {
             let known =
                 ["version", SourceFiles.key, "routes", "origins", "rules"] + TopSetting.groups.keys
                 + TopSetting.all.map(\.name).filter { !$0.contains(".") }
-            return report(entry.line, nil, nil, Readers.unknown(entry, of: known.sorted()).message)
+            let message = MisplacedSetting.message(entry.key, at: .top, of: known)
+            return report(entry.line, nil, nil, message ?? Readers.unknown(entry, of: known.sorted()).message)
         }
         guard
             let entries = recordingRefusal(
@@ -149,7 +176,13 @@ struct FileReader {
             if let setting = TopSetting.all.first(where: { $0.name == "\(entry.key).\(inner.key)" }) {
                 read(setting, inner)
             } else {
-                report(inner.line, nil, entry.key, Readers.unknown(inner, of: group, in: entry.key).message)
+                let message = MisplacedSetting.message(inner.key, in: entry.key, at: .top, of: group)
+                report(
+                    inner.line,
+                    nil,
+                    entry.key,
+                    message ?? Readers.unknown(inner, of: group, in: entry.key).message
+                )
             }
         }
     }
@@ -200,7 +233,7 @@ extension FileReader {
         }
         let before = findings.count
         let known = Configuration.Route.settings
-        route.written = read(entries, known, &route, subject, known: known.map(\.name) + ["match", "respond"])
+        route.written = read(entries, known, &route, subject, .route, known: known.map(\.name) + ["match", "respond"])
         // Leave out a route that could not be read. Further checks would only cause more findings.
         if findings.count == before { configuration.routes.append(route) }
     }
@@ -231,7 +264,8 @@ extension FileReader {
             let message = "It has no effect in a route with 'respond', which never asks an origin. Remove it."
             report(entry.line, subject, entry.key, message)
         }
-        route.written = read(entries.filter { !needsOrigin($0) }, known, &route, subject, known: known.map(\.name))
+        let own = entries.filter { !needsOrigin($0) }
+        route.written = read(own, known, &route, subject, .route, known: known.map(\.name))
         if findings.count == before { configuration.fixedRoutes.append(route) }
     }
 
@@ -244,14 +278,17 @@ extension FileReader {
         _ settings: [PartSetting<Part>],
         _ part: inout Part,
         _ subject: String,
+        _ level: MisplacedSetting.Level,
         known: [String]
     ) -> [String: String] {
         var result: [String: String] = [:]
         for entry in entries {
             guard let setting = settings.first(where: { $0.name == entry.key }) else {
                 let isRedirect = entry.key == "redirect" && known.contains("respond")
-                let message = isRedirect ? Self.redirectAdvice : Readers.unknown(entry, of: known).message
-                report(entry.line, subject, nil, message)
+                let message =
+                    isRedirect
+                    ? Self.redirectAdvice : MisplacedSetting.message(entry.key, at: level, of: known)
+                report(entry.line, subject, nil, message ?? Readers.unknown(entry, of: known).message)
                 continue
             }
             let written = expanding(entry, setting.shape, subject, setting.name) { (value) throws(Refusal) in
@@ -309,7 +346,7 @@ extension FileReader {
             try entry.value.entries("settings (\(OriginReader.settings.map(\.name).joined(separator: ", ")))")
         }
         let names = OriginReader.settings.map(\.name)
-        origin.written = read(settings ?? [], OriginReader.settings, &origin, subject, known: names)
+        origin.written = read(settings ?? [], OriginReader.settings, &origin, subject, .origin, known: names)
         // Leave out an origin that could not be read. Further checks would only cause more
         // findings.
         if findings.count == before { configuration.origins.append(origin) }
@@ -405,11 +442,9 @@ extension FileReader {
             if let advice = Self.routeSettings[entry.key] {
                 return report(entry.line, subject, entry.key, "It is not a setting of rules. \(advice)")
             }
-            if let message = MisplacedSetting.message(entry.key) {
-                return report(entry.line, subject, nil, message)
-            }
             let known = ["name", "match"] + Setting.groups.keys + Setting.all.map(\.name).filter { !$0.contains(".") }
-            return report(entry.line, subject, nil, Readers.unknown(entry, of: known.sorted()).message)
+            let message = MisplacedSetting.message(entry.key, at: .rule, of: known)
+            return report(entry.line, subject, nil, message ?? Readers.unknown(entry, of: known.sorted()).message)
         }
         guard
             let entries = recordingRefusal(
@@ -425,12 +460,21 @@ extension FileReader {
             if let place = Setting.places["\(entry.key).\(inner.key)"] {
                 read(Setting.all[place], inner, &rule, subject)
             } else {
-                report(inner.line, subject, entry.key, Readers.unknown(inner, of: group, in: entry.key).message)
+                let message = MisplacedSetting.message(inner.key, in: entry.key, at: .rule, of: group)
+                report(
+                    inner.line,
+                    subject,
+                    entry.key,
+                    message ?? Readers.unknown(inner, of: group, in: entry.key).message
+                )
             }
         }
     }
 
     private mutating func read(_ setting: Setting, _ entry: FileValue.Entry, _ rule: inout Rule, _ subject: String) {
+        if let line = rule.location?.settings[setting.name] {
+            return report(entry.line, subject, setting.name, "It is already set on line \(line). Remove one of them.")
+        }
         rule.location?.settings[setting.name] = entry.line
         var settings = rule.settings
         let written = expanding(entry, setting.shape, subject, setting.name) { (value) throws(Refusal) in

@@ -3,9 +3,15 @@ import HTTPCacheSemantics
 
 extension Configuration {
     /// Returns findings for `origins` settings that contradict each other or have no effect.
-    func originContradictions() -> [ConfigurationError.Finding] {
+    ///
+    /// - Parameters:
+    ///   - hasAllRoutes: whether all routes of the file could be read.
+    ///   - hasAllOrigins: whether all members of `origins` could be read.
+    func originContradictions(hasAllRoutes: Bool, hasAllOrigins: Bool) -> [ConfigurationError.Finding] {
         var findings: [ConfigurationError.Finding] = []
         let routed = Set(routes.compactMap { (try? TargetURI($0.origin)).map(Self.name) })
+        // Without routes, the origin is given on the command line.
+        let knowsRoutes = hasAllRoutes && !routes.isEmpty
         let mirrors = Set(origins.flatMap(\.mirrors).compactMap { (try? TargetURI($0)).map(Self.name) })
         for origin in origins {
             func report(_ setting: String?, _ message: String) {
@@ -19,8 +25,7 @@ extension Configuration {
                     )
                 )
             }
-            // Without routes, the origin is given on the command line.
-            if !routes.isEmpty, !routed.contains(origin.url), !mirrors.contains(origin.url) {
+            if knowsRoutes, hasAllOrigins, !routed.contains(origin.url), !mirrors.contains(origin.url) {
                 report(
                     nil,
                     "No route leads to it, and it is not a mirror. Set it as a route's 'origin', or remove it."
@@ -37,7 +42,7 @@ extension Configuration {
                         + "content. Remove 'preserve-host' there, or use 'addresses' here."
                 )
             }
-            if !routes.isEmpty, !routed.contains(origin.url), mirrors.contains(origin.url) {
+            if knowsRoutes, !routed.contains(origin.url), mirrors.contains(origin.url) {
                 for setting in origin.settingsForRoutes {
                     report(
                         setting,
@@ -45,7 +50,7 @@ extension Configuration {
                     )
                 }
             }
-            if origin.takesCredentials, !mirrors.contains(origin.url) {
+            if origin.takesCredentials, hasAllOrigins, !mirrors.contains(origin.url) {
                 report("credentials", "It has no effect: no origin lists this one in 'mirrors'. Remove it.")
             }
             origin.check(report)
@@ -53,7 +58,7 @@ extension Configuration {
         return findings
     }
 
-    private static func name(_ target: TargetURI) -> String { "\(target.scheme)://\(target.authority)" }
+    fileprivate static func name(_ target: TargetURI) -> String { "\(target.scheme)://\(target.authority)" }
 }
 
 extension Configuration.Origin {
@@ -77,6 +82,12 @@ extension Configuration.Origin {
             )
         }
         if mirrors.contains(url) { report("mirrors", "'\(url)' is the origin itself. Remove it.") }
+        for mirror in mirrors where mirror != url && (try? TargetURI(mirror)).map(Configuration.name) == url {
+            report(
+                "mirrors",
+                "'\(mirror)' is on the origin's own server, so it fails together with the origin. Use another server, or remove it."
+            )
+        }
         if balance == .roundRobin, !hasSeveralServers {
             report(
                 "balance",
@@ -141,7 +152,7 @@ extension Configuration.Origin {
             ]
         }
         settings += [
-            setting("addresses", addresses.isEmpty ? nil : Writers.list(addresses.map(Self.quoted))),
+            setting("addresses", addresses.isEmpty ? nil : Writers.list(addresses)),
             setting("mirrors", mirrors.isEmpty ? nil : Writers.list(mirrors)),
             setting("balance", balance.rawValue, isSet: balance != .listed),
             setting("credentials", "\(takesCredentials)", isSet: takesCredentials),
@@ -160,11 +171,6 @@ extension Configuration.Origin {
         }
         let file = file == inherited.file ? nil : file
         return EffectiveConfiguration.Part(name: url, line: line, file: file, conditions: [], settings: settings)
-    }
-
-    /// Quotes an address for a list, where a bracket would begin another list.
-    private static func quoted(_ address: String) -> String {
-        address.hasPrefix("[") ? "\"\(address)\"" : address
     }
 
     /// Whether the gateway can try another server.

@@ -2,7 +2,9 @@ import CacheRules
 
 extension Configuration {
     /// Returns findings for quotas that have no effect.
-    func quotaContradictions() -> [ConfigurationError.Finding] {
+    ///
+    /// - Parameter hasAllRoutes: whether all routes of the file could be read.
+    func quotaContradictions(hasAllRoutes: Bool) -> [ConfigurationError.Finding] {
         var findings: [ConfigurationError.Finding] = []
         func report(_ message: String) { findings.append(finding("store.quotas", message)) }
         if let budget = store.budget {
@@ -15,7 +17,7 @@ extension Configuration {
                 )
             }
         }
-        guard !store.originQuotas.isEmpty else { return findings }
+        guard !store.originQuotas.isEmpty, hasAllRoutes else { return findings }
         let targets = routes.compactMap { RouteTargets($0) }
         // Without routes, the origin is given on the command line.
         guard !targets.isEmpty, targets.count == routes.count else { return findings }
@@ -26,5 +28,50 @@ extension Configuration {
             report("The quota of '\(origin)' has no effect, because no route leads to it. Correct or remove it.")
         }
         return findings
+    }
+
+    /// Returns findings for limits that are above the limit of the whole.
+    ///
+    /// - Parameter refused: the settings whose values could not be read.
+    func excessContradictions(refused: Set<String>) -> [ConfigurationError.Finding] {
+        var findings: [ConfigurationError.Finding] = []
+        func report(_ setting: String, moreThan whole: String, _ standard: String, _ effect: String) {
+            let place = place(of: whole, from: file(of: setting)).map { "\($0)" } ?? "\(standard) by default"
+            findings.append(finding(setting, "It is more than '\(whole)' (\(place)), so \(effect). Lower it."))
+        }
+        let connections = limits.connections ?? Limits.standardConnections
+        if let each = limits.connectionsPerClient, each > connections, !refused.contains("limits.connections") {
+            report(
+                "limits.connections-per-client",
+                moreThan: "limits.connections",
+                "\(connections)",
+                "it has no effect"
+            )
+        }
+        let memory = store.memory ?? Store.standardMemory
+        if let largest = store.maximumResidentBody, largest > memory, !refused.contains("store.memory") {
+            report(
+                "store.largest-resident-body",
+                moreThan: "store.memory",
+                Quantity.written(bytes: Int64(clamping: memory)),
+                "memory cannot hold such a body"
+            )
+        }
+        return findings
+    }
+
+    /// Warnings about quotas for tags that no response can have. An application sets tags itself.
+    var quotaWarnings: [ConfigurationError.Finding] {
+        let originsSetTags =
+            routes.contains { !$0.tagsFrom.isEmpty } || rules.rules.contains { $0.settings.tagsFrom?.isEmpty == false }
+        guard routeCount > 0, !originsSetTags else { return [] }
+        let known = Set(rules.rules.flatMap { $0.settings.tags ?? [] })
+        return store.tagQuotas.keys.filter { !known.contains($0) }.sorted().map { tag in
+            let advice = nearest(to: tag, of: known.sorted()).map { " Did you mean '\($0)'?" } ?? ""
+            return finding(
+                "store.quotas",
+                "The quota of \(shown(tag)) limits nothing, because no rule sets this tag ('tags'), and no origin does ('tags-from').\(advice)"
+            )
+        }
     }
 }

@@ -106,6 +106,10 @@ struct SourceFiles {
         guard places.count < Self.maximumCount else {
             throw Refusal("There are too many files. The limit is \(Self.maximumCount), including the main file.")
         }
+        var isFolder: ObjCBool = false
+        if FileManager.default.fileExists(atPath: real, isDirectory: &isFolder), isFolder.boolValue {
+            throw Refusal("\(shown(name)) is a folder. For its files, write \(shown("\(name)/*.yaml")).")
+        }
         places[real] = (file: including, line: line)
         let bytes: [UInt8]
         do throws(LocalFile.Refusal) {

@@ -25,7 +25,9 @@ extension TopSetting {
             "control.tokens",
             tokensShape,
             read: { (value, configuration) throws(Refusal) in configuration.control.tokens = try tokens(value) },
-            written: { $0.control.tokens.isEmpty ? nil : Writers.list($0.control.tokens.map(written)) }
+            written: {
+                $0.control.tokens.isEmpty ? nil : "[\($0.control.tokens.map(written).joined(separator: ", "))]"
+            }
         ),
         TopSetting(
             "control.hosts",

@@ -129,7 +129,7 @@ struct TopSetting: Sendable {
             written: \.store.path
         ),
         size("store.budget", \.store.budget, default: 1 << 30, least: 1),
-        count("store.memory", \.store.memory, default: 64 << 20),
+        count("store.memory", \.store.memory, default: Configuration.Store.standardMemory),
         count("store.largest-resident-body", \.store.maximumResidentBody, default: 256 << 10),
         number("store.variants-per-key", \.store.variantsPerKey, 1...10_000, default: 32),
         flag("store.secure-delete", \.store.securelyDeletes, default: false),
@@ -153,7 +153,12 @@ struct TopSetting: Sendable {
     private static let leastRequestHead: Int64 = 1 << 10
 
     private static let limits = [
-        number("limits.connections", \.limits.connections, 1...1_000_000, default: 10_000),
+        number(
+            "limits.connections",
+            \.limits.connections,
+            1...1_000_000,
+            default: Configuration.Limits.standardConnections
+        ),
         TopSetting(
             "limits.connections-per-client",
             .orOff(.integer(1...1_000_000)),

@@ -14,6 +14,11 @@ struct Expansion {
     private var length = 0
     /// The expanded texts, so that messages can show references instead of values.
     private(set) var references = References()
+    /// The texts that a variable without a value makes empty, or a segment of them, in the order of
+    /// expansion.
+    private(set) var emptied: [EmptiedText] = []
+    /// The maximum number of texts in ``emptied``.
+    private static let emptiedLimit = 100
 
     init(environment: [String: String]) { self.environment = environment }
 
@@ -24,7 +29,7 @@ struct Expansion {
             guard Self.isAffected(text) else { return value }
             let expanded: String
             do throws(Refusal) {
-                expanded = try expand(text)
+                expanded = try expand(text, line)
             } catch {
                 throw Refusal(error.message, line: line)
             }
@@ -43,17 +48,21 @@ struct Expansion {
         }
     }
 
-    private mutating func expand(_ text: String) throws(Refusal) -> String {
+    private mutating func expand(_ text: String, _ line: Int) throws(Refusal) -> String {
         var result = ""
         var hasVariable = false
+        var segments = SegmentScan()
         for part in try Self.parts(of: text) {
             switch part {
-            case .text(let text): result += text
+            case .text(let text):
+                segments.add(text)
+                result += text
             case .variable(let name):
                 guard let value = environment[name] else {
                     throw Refusal.unset(variable: name, "Set it, or write '$${\(name)}' for the text '${\(name)}'.")
                 }
                 references.add(variable: name, value)
+                segments.add(variable: name, value)
                 hasVariable = true
                 result += value
             }
@@ -65,6 +74,10 @@ struct Expansion {
         }
         length += result.utf8.count
         if hasVariable { references.add(text: text, result) }
+        segments.end()
+        if let variable = segments.variable, emptied.count < Self.emptiedLimit {
+            emptied.append(EmptiedText(text: text, variable: variable, isWhole: result.isEmpty, line: line))
+        }
         return result
     }
 

@@ -17,11 +17,13 @@ extension FileValue {
     var written: String {
         switch self {
         case .text(let text, _, _): Redaction.uriText(text)
-        case .list(let values, _): Writers.list(values.map(\.written))
+        case .list(let values, _): "[\(values.map(\.writtenInList).joined(separator: ", "))]"
         case .mapping(let entries, _):
             "{\(entries.map { "\(Redaction.uriText($0.key)): \($0.value.written)" }.joined(separator: ", "))}"
         }
     }
+
+    private var writtenInList: String { if case .text = self { Writers.item(written) } else { written } }
 }
 
 extension Shape {

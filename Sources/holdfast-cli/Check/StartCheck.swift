@@ -79,22 +79,8 @@ struct StartCheck {
     }
 
     private mutating func checkLog() {
-        guard case .file(let path) = AccessLog.Settings(configuration).destination else { return }
-        var isFolder: ObjCBool = false
-        if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue {
-            let file = URL(fileURLWithPath: path).appendingPathComponent("access.log").path
-            errors.append(finding("log.to", "'\(path)' is a folder. Write the path of a file, such as '\(file)'."))
-            return
-        }
-        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-        let (place, rights) = access(path, F_OK) == 0 ? (path, W_OK) : (folder, W_OK | X_OK)
-        guard access(place, rights) != 0 else { return }
-        guard errno != ENOENT else {
-            errors.append(finding("log.to", "The folder '\(folder)' does not exist. Create it."))
-            return
-        }
-        let reason = String(cString: strerror(errno))
-        errors.append(finding("log.to", "This user (uid \(geteuid())) cannot write to '\(place)': \(reason)."))
+        guard let fault = AccessLogFile.fault(of: AccessLog.Settings(configuration).destination) else { return }
+        errors.append(finding("log.to", fault))
     }
 
     /// Whether a running gateway uses the store, and therefore the ports and sockets.

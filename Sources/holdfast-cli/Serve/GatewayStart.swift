@@ -30,6 +30,7 @@ struct GatewayStart: Sendable {
 
     /// Opens the store, listens, and serves until a signal arrives.
     func run(until signals: UnixSignalsSequence) async throws {
+        try checkLog()
         let store = try await open()
         let process: GatewayProcess
         do {
@@ -39,6 +40,14 @@ struct GatewayStart: Sendable {
             throw error
         }
         try await process.run(store, signals)
+    }
+
+    /// Checks the file of the access log as `holdfast check` does. Later, a gateway continues to
+    /// serve if it cannot write the log.
+    private func checkLog() throws {
+        guard let fault = AccessLogFile.fault(of: settings.accessLog.destination) else { return }
+        let finding = settings.file.references.hide(in: settings.file.finding("log.to", fault))
+        try ConfigurationFile.reporting { () throws -> Void in throw ConfigurationError([finding]) }
     }
 
     /// Opens the store, and prints its folder unless the user specified it.
