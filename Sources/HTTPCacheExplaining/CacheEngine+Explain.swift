@@ -16,8 +16,8 @@ extension CacheEngine {
     /// // Would be served from the store: fresh for another 3 m 20 s (max-age=300).
     /// ```
     ///
-    /// - Parameter instant: the time to explain for; `nil` uses the engine's clock. The current
-    ///   state of the origin applies to every instant.
+    /// - Parameter instant: the time to explain for; `nil` uses the engine's clock. Responses that
+    ///   arrived later are left out. The current state of the origin applies to every instant.
     /// - Throws: ``ExchangeError`` for an invalid target, `CancellationError`.
     @concurrent
     package func explain(_ request: CacheRequest, at instant: Timestamp? = nil) async throws -> Explanation {
@@ -25,7 +25,11 @@ extension CacheEngine {
         let now = instant ?? clock.now()
         let (found, isWhole) = await storedResponses(for: prepared)
         try Task.checkCancellation()
-        var builder = ExplanationBuilder(self, prepared, found, at: now)
+        // Without a given instant, such a response shows that a clock was wrong.
+        let later = found.filter { instant != nil && $0.head.responseTime.isAhead(of: now) }
+        let known = found.filter { stored in !later.contains { $0.id == stored.id } }
+        var builder = ExplanationBuilder(self, prepared, known, at: now)
+        builder.timeToArrival = later.map { $0.head.responseTime.milliseconds(since: now) }.min()
         return await builder.explanation(isStoreReadable: isWhole)
     }
 

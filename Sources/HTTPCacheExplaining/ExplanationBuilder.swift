@@ -10,6 +10,9 @@ struct ExplanationBuilder {
     private var key: StoreKey? { prepared.key }
     let now: Timestamp
     var dryRun: DryRun
+    /// The milliseconds until the first response arrives that is stored by now; `nil` if there is
+    /// none.
+    var timeToArrival: Int64?
 
     private var policy: CachePolicy { dryRun.policy }
 
@@ -82,7 +85,12 @@ struct ExplanationBuilder {
 
     private func verdict(_ outcome: DryRun.Outcome, status: Int? = nil) -> Explanation.Verdict {
         let count = dryRun.candidates.count
-        let wording = Wording(policy: policy, candidateCount: count, decisions: dryRun.decisions)
+        let wording = Wording(
+            policy: policy,
+            candidateCount: count,
+            timeToArrival: timeToArrival,
+            decisions: dryRun.decisions
+        )
         return Explanation.Verdict(outcome, wording, status: status)
     }
 

@@ -115,6 +115,9 @@ extension DryRun.Outcome {
                 ? "the stored response does not match the request's fields (Vary)"
                 : "none of the \(count) stored responses matches the request's fields (Vary)"
         }
+        if count == 0, let time = wording.timeToArrival {
+            return "nothing was stored for this target yet: the stored response arrived \(Words.duration(time)) later"
+        }
         let passingBy = count > 0 ? wording.rule(of: ["store.statuses"]) : ""
         return "nothing is stored for this target"
             + (passingBy.isEmpty ? "" : " with a status that the rules allow to be stored\(passingBy)")
@@ -177,6 +180,7 @@ extension DryRun.Outcome {
     /// become stale.
     private func staleness(_ freshness: Freshness, _ words: String, orElse just: String) -> String {
         let left = freshness.timeToLive
+        if left == .min { return "\(words) an unknown time, because a clock was wrong: it was received in the future" }
         let milliseconds = left == .min ? .max : -left
         return milliseconds < 1000 ? just : "\(words) \(Words.duration(milliseconds))"
     }

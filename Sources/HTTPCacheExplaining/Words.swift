@@ -7,6 +7,8 @@ struct Wording {
     var policy: CachePolicy
     /// The number of stored responses under the key.
     var candidateCount: Int
+    /// The milliseconds until a response arrives that is stored by now; `nil` if there is none.
+    var timeToArrival: Int64?
     var decisions: [RuleDecision]
 
     /// Returns the source of a lifetime: `max-age=300`.

@@ -23,6 +23,8 @@ import Testing
                     log: {to: \(name), \(settings)}
                     """
                 try Data(text.utf8).write(to: file)
+                let place = folder.appendingPathComponent(name).deletingLastPathComponent()
+                try FileManager.default.createDirectory(at: place, withIntermediateDirectories: true)
                 let ending = try await RunningServer.with(["--config", file.path] + arguments) { server in
                     try await body(server, origin, folder)
                     server.signal(SIGTERM)
@@ -136,6 +138,35 @@ import Testing
             let object = try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any]
             #expect(object?["http.response.status_code"] as? Int == 200)
         }
+    }
+
+    /// Mutant: `deleted-log-stays-open`.
+    @Test func deletedFolderIsNoticedAndTheLogReturnsWithIt() async throws {
+        let lines = try await log("access: all", name: "logs/access.log") { server, _, folder in
+            let (logs, store) = (folder.appendingPathComponent("logs"), folder.appendingPathComponent("a.store").path)
+            let files = FileManager.default
+            func status() async throws -> String { try await Tool("holdfast").run("status", "--store", store).text }
+            let path = logs.appendingPathComponent("access.log").path
+            // Ends with the suite's time limit if no line is ever written.
+            func wait(until isThere: () async throws -> Bool) async throws {
+                while try await !isThere() {
+                    _ = try await get("/respond?body=fine", server)
+                    try await Task.sleep(for: .milliseconds(5))  // lets time pass
+                }
+            }
+            try await wait { (files.contents(atPath: path) ?? Data()).count > 0 }
+            try files.removeItem(at: logs)
+            try await wait { try await status().hasPrefix("Serving. 1 file cannot be used.") }
+            #expect(try await status().contains("/logs/access.log' cannot be opened: No such file or directory."))
+            #expect(await server.log.line(containing: "Access log lines are being dropped").contains("log.dropped="))
+            try files.createDirectory(at: logs, withIntermediateDirectories: false)
+            try await wait { (files.contents(atPath: path) ?? Data()).count > 0 }
+            #expect(try await status().hasPrefix("Serving.\n"))
+            // The file alone is created again.
+            try files.removeItem(atPath: path)
+            try await wait { (files.contents(atPath: path) ?? Data()).count > 0 }
+        }
+        #expect(lines.isEmpty, "\(lines)")
     }
 
     @Test(arguments: ["/dev/full", "access.pipe"])

@@ -182,6 +182,19 @@ struct HoldfastExplainTests {
         }
     }
 
+    @Test func timeBeforeTheResponseArrivedHasNoResponse() async throws {
+        try await withStore { store, _ in
+            for (time, words) in [
+                ("2025-12-31T22:30:00Z", "yet: the stored response arrived 1 h 30 m later."),
+                ("2026-01-01T00:00:00Z", "from the store"),
+            ] {
+                let outcome = try await Self.holdfast.run("explain", Self.url, "--store", store, "--at", time)
+                #expect(outcome.status == 0 && outcome.lines.first?.contains(words) == true, "\(outcome)")
+                #expect(!outcome.text.contains("106751991167 d"), "\(outcome)")
+            }
+        }
+    }
+
     @Test func acceptsNegativeTime() async throws {
         try await withStore { store, _ in
             let outcome = try await Self.holdfast.run("explain", Self.url, "--store", store, "--at", "-1d")
@@ -376,6 +389,7 @@ struct HoldfastExplainTests {
         ["explain"], ["explain", "nonsense", "--store", "x"], ["explain", "http://a.example/"],
         ["explain", "http://a.example/", "--store", "x", "--at", "soon"],
         ["explain", "http://a.example/", "--store", "x", "--at", "+5"],
+        ["explain", "http://a.example/", "--store", "x", "--at", "2026-02-30T00:00:00Z"],
         ["explain", "http://a.example/", "--store", "x", "--method", "no token"],
         ["explain", "http://a.example/", "--store", "x", "--header", "no colon"],
         ["explain", "http://a.example/", "--store", "x", "--format", "xml"],

@@ -327,8 +327,14 @@ struct HoldfastFleetCommandTests {
         #expect(since.status == 0, "\(since)")
         let later = try await run(["--tag", "news", "--at", "0"] + own)
         #expect(later.status == 1, "\(later)")
-        let none = try await run(["--tag", "news", "--at", "0", "--control", "/nowhere"])
-        #expect(none.status == 1 && none.text.contains("unknown: "), "\(none)")
+        // A wrong path fails at once, whatever '--at' says.
+        for (path, words) in [
+            ("/nowhere", "No gateway listens on the control socket '/nowhere'."),
+            (gateway.folder.store, "If it is a store, name its socket: '\(gateway.folder.socket)'."),
+        ] {
+            let none = try await run(["--tag", "news", "--at", "600", "--control", path])
+            #expect(none.status == 1 && none.output.isEmpty && none.error.contains(words), "\(none)")
+        }
         // A selector that cannot be read is not clean, also beside one that is.
         for selector in [["--host", "a b"], ["--prefix", "no-url"], ["/path", "--tag", "none"], ["--tag", ""]] {
             let unread = try await run(selector + ["--at", "0"] + own)

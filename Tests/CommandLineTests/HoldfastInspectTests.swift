@@ -115,6 +115,8 @@ struct HoldfastInspectTests {
             let first = try await gateway.run(["inspect", "--format", "json"]).objects().first
             let report = try #require(first)
             #expect((report["code"] as? String)?.utf8.count == 32 && report["expiresAt"] is String)
+            let relay = try await gateway.run(["inspect", "--port", "0"])
+            #expect(relay.status == 1 && relay.output.isEmpty && relay.error.contains("Omit '--port'."), "\(relay)")
             // The token of a client makes a session of its scope, and none makes none.
             #expect(try await send("POST", "/v1/inspections", to: port, content: "{}").status == 401)
         }
@@ -140,6 +142,18 @@ struct HoldfastInspectTests {
             #expect(seen.count == 1 && seen[0]["origin"] as? String == origin.baseURL && seen[0]["until"] == nil)
             let again = try await gateway.curl("/v1/overview").json
             #expect((again["outage"] as? [String: Any])?["refused"] is Int, "\(again)")
+        }
+    }
+
+    @Test func relayNamesAPortThatIsTaken() async throws {
+        try await PurgedGateway.withOrigin { gateway, origin in
+            let port = try #require(origin.baseURL.split(separator: ":").last)
+            let outcome = try await gateway.run(["inspect", "--port", String(port)])
+            #expect(outcome.status == 1 && outcome.output.isEmpty, "\(outcome)")
+            #expect(
+                outcome.error.contains("cannot listen on '127.0.0.1:\(port)': Address already in use. Choose another"),
+                "\(outcome)"
+            )
         }
     }
 

@@ -103,6 +103,44 @@ struct HoldfastModeTests {
         }
     }
 
+    @Test func reloadThatRemovesTheRouteTellsThatItsModeHasNoEffect() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                origin.respond("v1")
+                func write(route: String) throws {
+                    let text = """
+                        version: 1
+                        listen: 127.0.0.1:0
+                        store: {path: s}
+                        routes: [{name: \(route), origin: "\(origin.baseURL)"}]
+                        """
+                    try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
+                }
+                try write(route: "ok")
+                try await PurgedGateway.with(folder) { gateway in
+                    let set = try await gateway.run(["mode", "offline", "--of-route", "ok", "--for", "1h"])
+                    #expect(set.status == 0 && !set.text.contains("no effect"), "\(set)")
+                    try write(route: "okay")
+                    let reload = try await gateway.run(["reload"])
+                    let words = "The mode of route 'ok' has no effect: no route has this name."
+                    #expect(reload.lines.last == "  warning: \(words)", "\(reload)")
+                    let warning = await gateway.server.log.line(containing: "A switch has no effect anymore")
+                    #expect(warning.contains(words), "\(warning)")
+                    let mode = try await gateway.run(["mode"])
+                    #expect(mode.text.hasSuffix(". It has no effect: no route has this name.\n"), "\(mode)")
+                    let status = try await gateway.run(["status"])
+                    #expect(status.lines.first == "Serving. \(words)", "\(status)")
+                    #expect(status.lines.contains { $0.hasSuffix(", without effect: no route has this name") })
+                    // It is in force again with its route.
+                    try write(route: "ok")
+                    #expect(try await !gateway.run(["reload"]).text.contains("no effect"))
+                    #expect(try await !gateway.run(["status"]).text.contains("effect"))
+                    #expect(try await gateway.get("/news/1").hasPrefix("HTTP/1.1 504 "))
+                }
+            }
+        }
+    }
+
     @Test func badInputIsAProblemAndChangesNothing() async throws {
         try await PurgedGateway.withOrigin { gateway, _ in
             for (json, field) in [

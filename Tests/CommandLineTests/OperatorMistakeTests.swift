@@ -35,6 +35,30 @@ import Testing
         }
     }
 
+    @Test func reloadOfAnotherFileIsRejected() async throws {
+        try await PurgedGateway.withOrigin { gateway, _ in
+            let files = FileManager.default
+            let (own, other) = (gateway.folder.file, gateway.folder.path + "/other.yaml")
+            let link = gateway.folder.path + "/link.yaml"
+            try files.copyItem(atPath: own, toPath: other)
+            try files.createSymbolicLink(atPath: link, withDestinationPath: own)
+            func reload(_ file: String) async throws -> Tool.Outcome {
+                try await Tool("holdfast").run("reload", "--config", file)
+            }
+            for file in [own, link] { #expect(try await reload(file).text == "Reloaded. Nothing changed.\n") }
+            let variable = ["HOLDFAST_CONFIG": other, "HOLDFAST_STORE": ""]
+            for outcome in [
+                try await reload(other), try await Tool("holdfast").run(arguments: ["reload"], environment: variable),
+            ] {
+                let words = "Error: '--config' is '\(other)', but the gateway runs with '\(own)'. Nothing was reloaded."
+                #expect(outcome.status == 1 && outcome.output.isEmpty && outcome.error.contains(words), "\(outcome)")
+            }
+            let reloads = try await gateway.run(["status", "--format", "json"]).objects().first
+            let configuration = reloads?["configuration"] as? [String: Any]
+            #expect((configuration?["lastReload"] as? [String: Any])?["outcome"] as? String == "reloaded")
+        }
+    }
+
     private static let greeter = """
         import socket, sys
         listener = socket.socket(socket.AF_UNIX)

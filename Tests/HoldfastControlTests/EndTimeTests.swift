@@ -2,6 +2,7 @@ import Foundation
 import HTTPCache
 import HTTPCacheOperations
 import HTTPCacheSemantics
+import HoldfastTesting
 import Testing
 
 @testable import HoldfastControl
@@ -15,14 +16,50 @@ import Testing
 
     @Test(arguments: [
         ("2026-11-25T14:00:00Z", 1_795_615_200_000), ("2026-11-25T15:00:00+01:00", 1_795_615_200_000),
-        ("2026-11-25T09:00:00.250-05:00", 1_795_615_200_250),
+        ("2026-11-25T09:00:00.250-05:00", 1_795_615_200_250), ("2026-11-25T14:00:00.2Z", 1_795_615_200_200),
+        ("2026-11-25T14:00:00.2509999Z", 1_795_615_200_250), ("2028-02-29T00:00:00Z", 1_835_395_200_000),
+        ("1969-12-31T23:59:59.999Z", -1),
     ])
     func readsInstantsByRFC3339(_ text: String, _ milliseconds: Int64) {
         #expect(EndTime.instant(text) == Timestamp(milliseconds: milliseconds))
     }
 
-    @Test(arguments: ["", "14:00", "tomorrow", "2026-11-25", "2026-11-25T14:00:00", "2026-13-25T14:00:00Z"])
+    @Test(arguments: [
+        "", "14:00", "tomorrow", "2026-11-25", "2026-11-25T14:00:00", "2026-13-25T14:00:00Z", "2026-11-30T25:30:00Z",
+        "2026-11-30T23:61:00Z", "2026-11-30T23:59:60Z", "2026-11-30T24:00:00Z", "2026-11-31T00:00:00Z",
+        "2026-02-30T00:00:00Z", "2027-02-29T00:00:00Z", "2026-11-25T14:00:00+24:00", "2026-11-25T14:00:00+01:60",
+        "2026-11-25T14:00:00Z ", "12026-11-25T14:00:00Z",
+    ])
     func rejectsOtherInstants(_ text: String) { #expect(EndTime.instant(text) == nil) }
+
+    @Test func readsExactlyTheInstantsThatExist() {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        var random = SeededRandom(seed: 30)
+        var read = 0
+        for _ in 0..<20_000 {
+            let parts = DateComponents(
+                year: Int.random(in: 1970...2100, using: &random),
+                month: Int.random(in: 0...13, using: &random),
+                day: Int.random(in: 0...32, using: &random),
+                hour: Int.random(in: 0...24, using: &random),
+                minute: Int.random(in: 0...60, using: &random),
+                second: Int.random(in: 0...60, using: &random)
+            )
+            let numbers = [parts.month, parts.day, parts.hour, parts.minute, parts.second].map {
+                ($0 ?? 0) < 10 ? "0\($0 ?? 0)" : "\($0 ?? 0)"
+            }
+            let text =
+                "\(parts.year ?? 0)-\(numbers[0])-\(numbers[1])T\(numbers[2]):\(numbers[3]):\(numbers[4])Z"
+            let instant = EndTime.instant(text)
+            #expect((instant != nil) == parts.isValidDate(in: calendar), "\(text)")
+            if let instant {
+                read += 1
+                #expect(EndTime.text(instant) == text)
+            }
+        }
+        #expect(read > 10_000 && read < 20_000)
+    }
 
     @Test(arguments: [("90s", 90), ("30m", 1800), ("30 m", 1800), ("2h", 7200), ("7d", 604_800)])
     func readsDurations(_ text: String, _ seconds: Int64) { #expect(EndTime.duration(text) == .seconds(seconds)) }
@@ -86,6 +123,7 @@ import Testing
         (#"{}"#, "mode", "missing"), (#"{"mode": "away"}"#, "mode", "preferStored"),
         (#"{"mode": "offline"}"#, "until", "needs an end"),
         (#"{"mode": "offline", "until": "soon"}"#, "until", "RFC 3339"),
+        (#"{"mode": "offline", "until": "2026-11-25T25:30:00Z"}"#, "until", "that exists"),
         (#"{"mode": "offline", "until": "2026-11-25T13:30:00Z"}"#, "until", "is in the past"),
         (#"{"mode": "offline", "until": "2027-11-25T13:30:00Z"}"#, "until", "30 days"),
         (#"{"mode": "offline", "for": "31d"}"#, "for", "30 days"), (#"{"mode": "offline", "for": "x"}"#, "for", "2h"),

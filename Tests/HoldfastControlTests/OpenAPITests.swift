@@ -144,7 +144,10 @@ import Yams
         #expect(try recording.plan(at: now, by: "").until == now.adding(.seconds(3600)))
         #expect(try SessionRequest(json: try request("/v1/sessions", "POST")).code.utf8.count == 32)
         try JSONMembers(json: try request("/v1/inspections", "POST"), example: "{}").end(known: [])
-        try JSONMembers(json: try request("/v1/reload", "POST"), example: "{}").end(known: [])
+        var reload = try JSONMembers(json: try request("/v1/reload", "POST"), example: "{}")
+        let file = try reload.text("file")
+        try reload.end(known: ["file"])
+        #expect(file?.hasPrefix("/") == true)
     }
 
     @Test func statusShowsTheNumbersOfTheStatistics() throws {

@@ -119,18 +119,50 @@ import Testing
                 Switch(subject, mode: mode, until: until, since: Self.now, reason: "why", client: "uid 1")
             )
         }
-        let mode = ModeReport(ModeState(configured: .automatic), switches)
+        let names = SubjectNames(
+            origins: ["https://a.example"],
+            routes: [],
+            servers: ["https://a.example": ["s"]],
+            switches: switches
+        )
+        let mode = ModeReport(ModeState(configured: .automatic), names)
         #expect(mode.mode == .automatic && mode.until == nil && mode.switches?.count == 1)
         #expect(mode.switches?.first?.origin == "https://a.example" && mode.switches?.first?.mode == .offline)
-        let drain = try #require(DrainsReport(switches).drains.first)
+        let drain = try #require(DrainsReport(names).drains.first)
         #expect(drain.server == "s" && drain.mode == nil && drain.reason == "why" && drain.by == "uid 1")
-        #expect(ModeReport(ModeState(configured: .automatic), Switches()).switches == nil)
+        #expect(mode.switches?.first?.noEffect == nil && drain.noEffect == nil)
+        let none = SubjectNames(origins: [], routes: [], servers: [:], switches: Switches())
+        #expect(ModeReport(ModeState(configured: .automatic), none).switches == nil)
         var condition = OriginCondition(origin: "https://a.example")
         condition.servers = [
             .init(name: "s", isAside: false, responses: 0, failures: 0, isDrained: true),
             .init(name: "t", isAside: false, responses: 0, failures: 0),
         ]
-        let origins = OriginsReport([condition], .automatic, drains: DrainsReport(switches).drains)
+        let origins = OriginsReport([condition], .automatic, drains: DrainsReport(names).drains)
         #expect(origins.origins.first?.servers?.map { $0.drained?.reason } == ["why", nil])
+    }
+
+    @Test(
+        arguments: [
+            (.route(name: "api"), nil), (.route(name: "removed"), "no route has this name"),
+            (.origin(url: "https://a.example"), nil),
+            (.origin(url: "https://c.example"), "no route leads to this origin"),
+            (.server(name: "10.0.0.7:443", origin: "https://a.example"), nil),
+            (.server(name: "10.0.0.9:443", origin: "https://a.example"), "the origin has no such server"),
+            (.server(name: "10.0.0.7:443", origin: "http://b.example:8080"), "the origin has no such server"),
+        ] as [(Switch.Subject, String?)]
+    )
+    func reportsWhySwitchHasNoEffect(_ subject: Switch.Subject, _ expected: String?) {
+        var mode: OfflineMode? = .offline
+        if case .server = subject { mode = nil }
+        var switches = Switches()
+        _ = switches.set(
+            Switch(subject, mode: mode, until: Self.now.adding(.seconds(60)), since: Self.now, client: "uid 1")
+        )
+        let (origins, routes, servers) = (Self.names.origins, Self.names.routes, Self.names.servers)
+        let names = SubjectNames(origins: origins, routes: routes, servers: servers, switches: switches)
+        let report =
+            ModeReport(ModeState(configured: .automatic), names).switches?.first ?? DrainsReport(names).drains.first
+        #expect(report != nil && report?.noEffect == expected)
     }
 }

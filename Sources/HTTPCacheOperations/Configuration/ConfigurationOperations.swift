@@ -173,6 +173,9 @@ package struct ReloadReport: Sendable, Hashable {
     /// Why files that the configuration names cannot be used, a sentence each; see
     /// ``ConfigurationStatus/rejectedFiles``.
     package var rejectedFiles: [String] = []
+    /// A sentence for each mode of an origin or route, and each drain, that has no effect, because
+    /// the configuration no longer has what it names.
+    package var ineffectiveSwitches: [String] = []
 
     /// Creates a report without details.
     package init(_ outcome: Outcome, at instant: Timestamp, by client: String) {

@@ -44,6 +44,11 @@ package struct Switch: Sendable, Hashable, Codable {
         self.client = client
     }
 
+    /// A sentence about a switch whose subject the configuration does not have.
+    package var withoutEffect: String {
+        "The \(mode == nil ? "drain" : "mode") of \(subject) has no effect: \(subject.absence)."
+    }
+
     /// Returns whether the switch has ended.
     package func isOver(at now: Timestamp) -> Bool { now >= until }
 }
@@ -55,6 +60,14 @@ extension Switch.Subject: CustomStringConvertible {
         case .origin(let url): "origin '\(url)'"
         case .route(let name): "route '\(name)'"
         case .server(let name, let origin): "server '\(name)' of '\(origin)'"
+        }
+    }
+    /// Why a switch of this subject has no effect if the configuration does not have the subject.
+    package var absence: String {
+        switch self {
+        case .origin: "no route leads to this origin"
+        case .route: "no route has this name"
+        case .server: "the origin has no such server"
         }
     }
 }

@@ -62,6 +62,18 @@ package struct Switches: KeptValue {
     /// Returns the switch of a subject; `nil` if there is none.
     package func of(_ subject: Switch.Subject) -> Switch? { all.first { $0.subject == subject } }
 
+    /// Returns the switches that have no effect, because the configuration has no such origin,
+    /// route or server: a reload has removed or renamed it.
+    package func withoutSubject(origins: [String], routes: [String], servers: [String: [String]]) -> [Switch] {
+        all.filter { one in
+            switch one.subject {
+            case .origin(let url): !origins.contains(url)
+            case .route(let name): !routes.contains(name)
+            case .server(let name, let origin): servers[origin]?.contains(name) != true
+            }
+        }
+    }
+
     /// The names of the drained servers, by their origin's URL.
     package var drainedServers: [String: Set<String>] {
         var result: [String: Set<String>] = [:]

@@ -70,24 +70,26 @@ package struct ControlNetwork: Sendable {
                 .get()
             try await channel.close()
         } catch {
-            throw refusal(error, host, port, of: setting)
+            throw refusal(error, "'\(setting)'", host, port)
         }
     }
 
     /// The error for an address that cannot be opened.
-    func refusal(_ error: any Error) -> InvalidSetting { Self.refusal(error, host, port, of: "control.listen") }
+    func refusal(_ error: any Error) -> InvalidSetting { Self.refusal(error, "'control.listen'", host, port) }
 
-    fileprivate static func refusal(
+    /// - Parameters:
+    ///   - subject: the setting in quotes, or what listens.
+    ///   - advice: the next step.
+    static func refusal(
         _ error: any Error,
+        _ subject: String,
         _ host: String,
         _ port: Int,
-        of setting: String
+        _ advice: String = "Choose another address."
     ) -> InvalidSetting {
         let why = (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "\(error)"
         let address = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-        return InvalidSetting(
-            "'\(setting)' cannot listen on '\(address)': \(why). Choose another address."
-        )
+        return InvalidSetting("\(subject) cannot listen on '\(address)': \(why). \(advice)")
     }
 }
 
@@ -138,7 +140,7 @@ package struct MetricsAddress: Sendable {
 
     /// The error for an address that cannot be opened.
     func refusal(_ error: any Error) -> InvalidSetting {
-        ControlNetwork.refusal(error, host, port, of: "metrics.listen")
+        ControlNetwork.refusal(error, "'metrics.listen'", host, port)
     }
 }
 

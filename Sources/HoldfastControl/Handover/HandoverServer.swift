@@ -67,7 +67,9 @@ package final class HandoverServer: Service {
         do {
             listener = try await listen()
         } catch {
-            logger.warning("Handover is not available", metadata: ["handover.error": "\(error)"])
+            // The library's own text describes its system call, which does not help the user.
+            let why = (error as? IOError).map { claim.location.refusal($0.errnoCode).description } ?? "\(error)"
+            logger.warning("Handover is not available", metadata: ["handover.error": "\(why)"])
             try? await gracefulShutdown()
             return claim.release()
         }

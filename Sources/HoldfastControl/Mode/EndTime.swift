@@ -9,12 +9,8 @@ package enum EndTime {
     package static let longest = Duration.seconds(30 * 86_400)
 
     /// Parses an RFC 3339 time, such as `2026-11-25T14:00:00Z` or `2026-11-25T15:00:00+01:00`.
-    /// Returns `nil` if the text is not valid.
-    package static func instant(_ text: String) -> Timestamp? {
-        let styles = [false, true].map { Date.ISO8601FormatStyle(includingFractionalSeconds: $0, timeZone: .gmt) }
-        guard let date = styles.lazy.compactMap({ try? $0.parse(text) }).first else { return nil }
-        return timestamp(date)
-    }
+    /// Returns `nil` if the text is not valid, or if there is no such day or time of day.
+    package static func instant(_ text: String) -> Timestamp? { Timestamp(rfc3339: text) }
 
     /// Parses a number and a unit, with or without a space between them: `90s`, `30 m`, `2h`, `7d`.
     /// Returns `nil` if the text is not valid, or if the number is zero.

@@ -21,11 +21,12 @@ package struct ModeReport: Sendable, Hashable, Codable {
     package var switches: [SwitchReport]?
 
     /// Creates the report for a state.
-    package init(_ state: ModeState, _ switches: Switches) {
+    init(_ state: ModeState, _ names: SubjectNames) {
         mode = state.value
         configured = state.configured
-        let modes = switches.modes.map { SwitchReport($0) }
-        self.switches = modes.isEmpty ? nil : modes
+        let missing = names.missing
+        let modes = names.switches.modes.map { SwitchReport($0, missing: missing) }
+        switches = modes.isEmpty ? nil : modes
         guard let temporary = state.temporary else { return }
         until = EndTime.text(temporary.until)
         since = EndTime.text(temporary.since)

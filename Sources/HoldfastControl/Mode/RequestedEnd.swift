@@ -43,7 +43,7 @@ struct RequestedEnd: Sendable, Hashable {
         guard let end else {
             throw ControlProblem(
                 .invalidRequest,
-                "'until' must be an RFC 3339 instant, such as 2026-11-25T14:00:00Z, not '\(ControlProblem.shown(text))'.",
+                "'until' must be an RFC 3339 instant that exists, such as 2026-11-25T14:00:00Z, not '\(ControlProblem.shown(text))'.",
                 field: "until",
                 value: text
             )

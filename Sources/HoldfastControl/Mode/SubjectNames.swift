@@ -27,6 +27,11 @@ struct SubjectNames {
         self.switches = switches
     }
 
+    /// The subjects of switches that have no effect, because they do not exist.
+    var missing: Set<Switch.Subject> {
+        Set(switches.withoutSubject(origins: origins, routes: routes, servers: servers).map(\.subject))
+    }
+
     /// Returns the subject of a mode; `nil` if the client names neither an origin nor a route, and
     /// thus the whole gateway.
     ///

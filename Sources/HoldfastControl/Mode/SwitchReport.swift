@@ -20,9 +20,13 @@ package struct SwitchReport: Sendable, Hashable, Codable {
     package var reason: String?
     /// The client that set it.
     package var by: String
+    /// Why it has no effect, if a reload removed what it names; otherwise `nil`.
+    package var noEffect: String?
 
     /// Creates the report of a switch.
-    package init(_ one: Switch) {
+    ///
+    /// - Parameter missing: the subjects that the configuration does not have.
+    init(_ one: Switch, missing: Set<Switch.Subject>) {
         switch one.subject {
         case .origin(let url): origin = url
         case .route(let name): route = name
@@ -33,6 +37,7 @@ package struct SwitchReport: Sendable, Hashable, Codable {
         since = EndTime.text(one.since)
         reason = one.reason
         by = one.client
+        noEffect = missing.contains(one.subject) ? one.subject.absence : nil
     }
 }
 
@@ -41,5 +46,8 @@ package struct DrainsReport: Sendable, Hashable, Codable {
     /// The drains, in the order in which they were set.
     package var drains: [SwitchReport]
 
-    init(_ switches: Switches) { drains = switches.drains.map { SwitchReport($0) } }
+    init(_ names: SubjectNames) {
+        let missing = names.missing
+        drains = names.switches.drains.map { SwitchReport($0, missing: missing) }
+    }
 }

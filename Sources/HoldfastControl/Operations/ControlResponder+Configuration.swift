@@ -1,3 +1,4 @@
+import Foundation
 import HTTPCache
 import HTTPCacheOperations
 import HTTPCacheSemantics
@@ -29,10 +30,13 @@ extension ControlResponder {
 
     /// Handles `POST /v1/reload`.
     private func reload(_ request: Request, _ context: ControlContext) async throws -> Response {
-        // The content is not used, but its required content type rejects HTML forms.
+        // Even without content, the required content type rejects HTML forms.
         let content = try await Self.content(of: request)
         if !content.isEmpty {
-            try JSONMembers(json: content, example: "{}").end(known: [])
+            var members = try JSONMembers(json: content, example: "{}")
+            let file = try members.text("file")
+            try members.end(known: ["file"])
+            if let file { try checkFile(file) }
         }
         let report = await operations.reload(by: context.client.name)
         switch report.outcome {
@@ -44,6 +48,25 @@ extension ControlResponder {
             )
         case .rejected: throw Self.rejection(report)
         }
+    }
+
+    /// Checks that the gateway was started with a file.
+    ///
+    /// - Throws: ``ControlProblem`` if it was started with another one.
+    private func checkFile(_ path: String) throws(ControlProblem) {
+        guard let own = operations.configurationStatus.file, Self.resolved(own) != Self.resolved(path) else { return }
+        throw ControlProblem(
+            .invalidRequest,
+            "'file' is '\(ControlProblem.shown(path))', but the gateway runs with '\(Self.resolved(own))'. Nothing was reloaded. "
+                + "Edit and name that file, or restart the gateway with the other one.",
+            field: "file",
+            value: path
+        )
+    }
+
+    /// Returns an absolute path without links.
+    private static func resolved(_ path: String) -> String {
+        URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     }
 
     /// Handles `GET /v1/explain`.

@@ -13,7 +13,7 @@ extension ControlResponder {
         Operation(path: "/v1/drains", method: .delete, scope: .operate) { try await $0.endDrain($1, $2) },
     ]
 
-    private func drains() throws -> Response { try Self.response(.ok, DrainsReport(operations.switches)) }
+    private func drains() throws -> Response { try Self.response(.ok, DrainsReport(SubjectNames(operations))) }
 
     /// Handles `PUT /v1/drains`.
     private func drain(_ request: Request, _ context: ControlContext) async throws -> Response {

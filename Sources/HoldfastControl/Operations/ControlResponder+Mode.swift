@@ -15,7 +15,7 @@ extension ControlResponder {
 
     /// Handles `GET /v1/mode`.
     private func mode() throws -> Response {
-        try Self.response(.ok, ModeReport(operations.modeState, operations.switches))
+        try Self.response(.ok, ModeReport(operations.modeState, SubjectNames(operations)))
     }
 
     /// Handles `DELETE /v1/mode`.

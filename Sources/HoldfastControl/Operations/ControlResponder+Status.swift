@@ -32,7 +32,7 @@ extension ControlResponder {
     /// Handles `GET /v1/origins`.
     private func origins(_ request: Request, _: ControlContext) async throws -> Response {
         try QueryMembers.none(in: request)
-        let drains = DrainsReport(operations.switches).drains
+        let drains = DrainsReport(SubjectNames(operations)).drains
         return try Self.response(.ok, OriginsReport(operations.origins, operations.modeState.value, drains: drains))
     }
 }

@@ -68,20 +68,26 @@ package struct ControlRelay: Sendable {
     /// Relays until the task is canceled.
     ///
     /// - Parameter whenListening: called with the page's URL, which contains a code.
-    /// - Throws: the system's error if it cannot listen.
+    /// - Throws: `InvalidSetting` if it cannot listen.
     package func run(_ whenListening: @escaping @Sendable (String) -> Void) async throws {
         let (sessions, client) = (PageSessions(), client)
         let network = ControlNetwork(host: host, port: port, tokens: TokenVerifier(ofSessions: { .now() }))
         let entryPoint = ControlEntryPoint.network(NetworkEntryPoint(network, sessions))
         let responder = RelayResponder(entryPoint: entryPoint, forwarding: forwarding, logger: logger)
         let address = BindAddress.hostname(host, port: port)
+        let opening = Opening()
         let application = ControlServer.application(responder, entryPoint, on: address, logger) { channel in
+            opening.succeed()
             let place = network.pageURL(port: channel.localAddress?.port ?? 0)
             // This does not fail, because it is the first code.
             guard let code = try? sessions.makeCode(for: client) else { return }
             if let url = InspectionReport(place, code).url { whenListening(url) }
         }
-        try await application.run()
+        let advice = "Choose another port with '--port', or omit '--port' to use any free port."
+        let listener = OpenedListener(listener: application, opening: opening) {
+            ControlNetwork.refusal($0, "The page", network.host, network.port, advice)
+        }
+        try await listener.run()
     }
 }
 

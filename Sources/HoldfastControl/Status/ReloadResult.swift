@@ -22,6 +22,9 @@ package struct ReloadResult: Sendable, Hashable, Codable {
     /// Why files that the configuration names cannot be used, a sentence each. Their previous
     /// content stays in use. `nil` if there are none.
     package var rejectedFiles: [String]?
+    /// A sentence for each mode of an origin or route, and each drain, that has no effect, because
+    /// the file no longer has what it names. `nil` if there are none.
+    package var ineffectiveSwitches: [String]?
 
     /// The maximum number of errors in a result.
     static let findingLimit = 100
@@ -36,5 +39,6 @@ package struct ReloadResult: Sendable, Hashable, Codable {
         kept = report.kept
         changedFiles = report.changedFiles.isEmpty ? nil : Array(report.changedFiles.prefix(Self.findingLimit))
         rejectedFiles = report.rejectedFiles.isEmpty ? nil : Array(report.rejectedFiles.prefix(Self.findingLimit))
+        ineffectiveSwitches = report.ineffectiveSwitches.isEmpty ? nil : report.ineffectiveSwitches
     }
 }

@@ -140,9 +140,9 @@ package struct StatusReport: Sendable, Hashable, Codable {
         self.phase = phase.rawValue
         self.listening = listening.address
         listeningTLS = listening.addressWithTLS
-        let switches = operations.switches
-        mode = ModeReport(state, switches)
-        drains = switches.drains.isEmpty ? nil : DrainsReport(switches).drains
+        let names = SubjectNames(operations)
+        mode = ModeReport(state, names)
+        drains = names.switches.drains.isEmpty ? nil : DrainsReport(names).drains
         staleness = StalenessReport(operations.stalenessState)
         origins = conditions.count
         unreachable = away.prefix(Self.shownOrigins).map {
@@ -162,7 +162,7 @@ package struct StatusReport: Sendable, Hashable, Codable {
         self.fleet = fleet
         summary =
             Self.summary(phase, state, operations.stalenessState, away, outage, condition, settings.lastReload, at: now)
-            + Self.sentence(switches, conditions) + Self.sentence(rejected: settings.rejectedFiles.count)
+            + Self.sentence(names, conditions) + Self.sentence(rejected: settings.rejectedFiles.count)
             + (fleet.map(Self.sentence) ?? "")
     }
 
@@ -231,10 +231,12 @@ package struct StatusReport: Sendable, Hashable, Codable {
 
     /// Returns text about modes of origins and routes, and drained servers; empty if there are
     /// none.
-    private static func sentence(_ switches: Switches, _ origins: [OriginCondition]) -> String {
+    private static func sentence(_ names: SubjectNames, _ origins: [OriginCondition]) -> String {
         var text = ""
-        if let first = switches.modes.first, let mode = first.mode?.rawValue {
-            let others = switches.modes.count - 1
+        let (switches, missing) = (names.switches, names.missing)
+        let modes = switches.modes.filter { !missing.contains($0.subject) }
+        if let first = modes.first, let mode = first.mode?.rawValue {
+            let others = modes.count - 1
             text += " The mode of \(first.subject) is \(mode) until \(EndTime.text(first.until))"
             text += others == 0 ? "." : ", and \(others) more \(others == 1 ? "origin or route has" : "have") a mode."
         }
@@ -245,8 +247,13 @@ package struct StatusReport: Sendable, Hashable, Codable {
             text += others == 0 ? "" : " and of \(others) more \(others == 1 ? "origin" : "origins")"
             text += " are drained; only stored responses are served."
         }
-        let drained = switches.drains.count - without.reduce(0) { $0 + $1.servers.count }
+        let drains = switches.drains.filter { !missing.contains($0.subject) }
+        let drained = drains.count - without.reduce(0) { $0 + $1.servers.count }
         if drained > 0 { text += drained == 1 ? " 1 server is drained." : " \(drained) servers are drained." }
+        if let first = switches.all.first(where: { missing.contains($0.subject) }) {
+            text += " \(first.withoutEffect)"
+            if missing.count > 1 { text += " \(missing.count - 1) more have no effect." }
+        }
         return text
     }
 

@@ -30,6 +30,13 @@ struct LogOutput {
 
     var isOpen: Bool { descriptor >= 0 }
 
+    /// Whether the file was deleted, so that all lines written to it are lost. A renamed file stays
+    /// in use until the destination is reopened, as logrotate expects.
+    var isDeleted: Bool {
+        var status = stat()
+        return isOwn && fstat(descriptor, &status) == 0 && status.st_nlink == 0
+    }
+
     /// Opens a destination.
     ///
     /// - Returns: the system's error; `nil` on success.

@@ -111,12 +111,12 @@ final class LogWriter: Sendable {
 
     // MARK: On the thread
 
-    /// Opens the wanted destination unless it is open.
+    /// Opens the wanted destination unless it is open. A file that was deleted is created again.
     ///
     /// - Returns: the system's error; `nil` on success.
     private func open(_ output: inout LogOutput) -> Int32? {
         let opening = openings.load(ordering: .acquiring)
-        guard output.opening != opening || !output.isOpen else { return nil }
+        guard output.opening != opening || !output.isOpen || output.isDeleted else { return nil }
         output.opening = opening
         let destination = wanted.withLock { $0 }
         let failure = output.open(destination)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import HTTPCacheOperations
 import Holdfast
 
 /// An instant on the command line: ISO 8601, or an offset from now.
@@ -16,7 +17,7 @@ struct Instant: ExpressibleByArgument {
             guard let milliseconds = Self.milliseconds(argument.dropFirst()) else { return nil }
             meaning = .relative(milliseconds: sign == "-" ? -milliseconds : milliseconds)
         } else {
-            guard let instant = Self.date(argument) else { return nil }
+            guard let instant = Timestamp(rfc3339: argument) else { return nil }
             meaning = .absolute(instant)
         }
     }
@@ -39,12 +40,6 @@ struct Instant: ExpressibleByArgument {
         else { return nil }
         let (product, overflow) = number.multipliedReportingOverflow(by: unit)
         return overflow ? nil : product
-    }
-
-    private static func date(_ text: String) -> Timestamp? {
-        let styles = [true, false].map { Date.ISO8601FormatStyle(includingFractionalSeconds: $0, timeZone: .gmt) }
-        guard let date = styles.lazy.compactMap({ try? $0.parse(text) }).first else { return nil }
-        return Int64(exactly: (date.timeIntervalSince1970 * 1000).rounded()).map { Timestamp(milliseconds: $0) }
     }
 
     /// Formats an instant as ISO 8601 in UTC, with milliseconds if they are not zero.

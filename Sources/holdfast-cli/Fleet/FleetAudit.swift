@@ -82,7 +82,7 @@ struct FleetAudit: AsyncParsableCommand {
     func run() async throws {
         let token = try tokenFile.map(Self.token)
         let nodes =
-            control.map { ControlClient(socket: ControlSocket(path: $0), timeLimit: Self.nodeLimit) }
+            try control.map { ControlClient(socket: try Self.socket(at: $0), timeLimit: Self.nodeLimit) }
             + node.map { ControlClient(address: $0, token: token, timeLimit: Self.nodeLimit) }
         let clock = ContinuousClock()
         let instant = since?.timestamp(now: SystemWallClock().now()) ?? SystemWallClock().now()
@@ -102,6 +102,12 @@ struct FleetAudit: AsyncParsableCommand {
             }
         }
         if !isClean { throw ExitCode.failure }
+    }
+
+    /// Returns the socket at a path. A wrong path fails now, not after the last round.
+    private static func socket(at path: String) throws -> ControlSocket {
+        let inStore = ControlSocket.inStore(path).path
+        return try GatewayLocation.socket(at: path, of: "--control", forStore: "name its socket: '\(inStore)'")
     }
 
     private static func ask(

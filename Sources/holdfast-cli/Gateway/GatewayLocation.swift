@@ -104,6 +104,16 @@ struct GatewayLocation: ParsableArguments {
         )
     }
 
+    /// The configuration file that the options name, or the variable in their absence; `nil` if
+    /// neither does.
+    func namedFile(_ environment: [String: String] = ProcessInfo.processInfo.environment) -> String? {
+        if let file { return file }
+        guard store == nil, origin == nil, socket == nil, ServeVariable.store.value(in: environment) == nil else {
+            return nil
+        }
+        return ServeVariable.config.value(in: environment)
+    }
+
     private static func store(ofOrigin url: String, _ environment: [String: String]) throws -> NamedStore {
         NamedStore(folder: try DefaultStore(environment: environment).path(for: GatewayOrigin(url)))
     }
@@ -156,17 +166,9 @@ struct GatewayLocation: ParsableArguments {
     /// - Throws: `CommandFailure` if no gateway is listening.
     func gateway() throws -> ControlClient {
         if let socket {
-            if let kind = FileIdentity(of: URL(fileURLWithPath: socket).resolvingSymlinksInPath().path)?.kind,
-                kind != S_IFSOCK
-            {
-                let advice = kind == S_IFDIR ? " If it is a store, use '--store'." : ""
-                throw CommandFailure("'\(socket)' is not a socket. Check the path of '--socket'.\(advice)")
-            }
-            let socket = ControlSocket(path: socket)
+            let socket = try Self.socket(at: socket, of: "--socket", forStore: "use '--store'")
             guard let client = try ControlClient(reaching: socket, timeLimit: timeLimit) else {
-                throw CommandFailure(
-                    "No gateway listens on the control socket '\(socket.path)'. Start one with 'holdfast serve', without '--no-control'."
-                )
+                throw Self.noGateway(on: socket)
             }
             return client
         }
@@ -176,6 +178,31 @@ struct GatewayLocation: ParsableArguments {
             throw CommandFailure(Self.unreachable(socket, store: folder))
         }
         return client
+    }
+
+    /// Returns the control socket at a path. Its gateway may not respond.
+    ///
+    /// - Parameters:
+    ///   - option: the option that names the path.
+    ///   - advice: what to do if the path is that of a store.
+    /// - Throws: `CommandFailure` if there is no socket at the path.
+    static func socket(at path: String, of option: String, forStore advice: String) throws -> ControlSocket {
+        let socket = ControlSocket(path: path)
+        switch FileIdentity(of: URL(fileURLWithPath: path).resolvingSymlinksInPath().path)?.kind {
+        case S_IFSOCK?: return socket
+        case let kind?:
+            let advice = kind == S_IFDIR ? " If it is a store, \(advice)." : ""
+            throw CommandFailure("'\(path)' is not a socket. Check the path of '\(option)'.\(advice)")
+        // This user may not enter the folder.
+        case nil where socket.reach != .nobody: return socket
+        case nil: throw noGateway(on: socket)
+        }
+    }
+
+    private static func noGateway(on socket: ControlSocket) -> CommandFailure {
+        CommandFailure(
+            "No gateway listens on the control socket '\(socket.path)'. Start one with 'holdfast serve', without '--no-control'."
+        )
     }
 
     /// Says why nothing listens on the socket of a store.

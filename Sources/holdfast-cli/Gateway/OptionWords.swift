@@ -17,6 +17,7 @@ enum OptionWords {
             .replacing("'origin' must be", with: "'--of-origin' must be")
             .replacing("'route' must be", with: "'--of-route' must be")
             .replacing("set 'replace' to true", with: "use '--replace'")
+            .replacing("'file' is", with: "'--config' is")
             .replacing("'reason'", with: "'--reason'")
             .replacing("'within'", with: "'--within'")
             .replacing("'until'", with: "'--until'")

@@ -17,7 +17,7 @@ struct Drain: AsyncParsableCommand {
 
             \(GatewayLocation.help)
 
-            JSON: one object with the key drains, a list of objects with the keys origin, server, until, since, reason and by.
+            JSON: one object with the key drains, a list of objects with the keys origin, server, until, since, reason, by and noEffect.
 
             The exit status is 0 if the drains are in force, 1 if no gateway can be reached or it rejected the drain, 64 if the command line is invalid.
 
@@ -88,6 +88,7 @@ struct Drain: AsyncParsableCommand {
         return report.drains.map { drain in
             "\(drain.server ?? "") of \(drain.origin ?? "") is drained until \(TemporaryOptions.shown(drain.until))."
                 + (drain.reason.map { " Reason: \($0)." } ?? "")
+                + (drain.noEffect.map { " The drain has no effect: \($0)." } ?? "")
         }.joined(separator: "\n")
     }
 }

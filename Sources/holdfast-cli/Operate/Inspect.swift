@@ -40,16 +40,23 @@ struct Inspect: AsyncParsableCommand {
             valueName: "number"
         )
     )
-    var port = 0
+    var port: Int?
 
     func validate() throws {
-        guard (0...65535).contains(port) else { throw ValidationError("'--port' must be a number from 0 to 65535.") }
+        guard (0...65535).contains(port ?? 0) else {
+            throw ValidationError("'--port' must be a number from 0 to 65535.")
+        }
     }
 
     func run() async throws {
         let gateway = try location.gateway()
         let report: InspectionReport = try await gateway.send(.POST, "/v1/inspections", [String: String]())
         if let url = report.url {
+            guard port == nil else {
+                throw CommandFailure(
+                    "The gateway serves the page on its own port ('control.listen'), so '--port' has no effect. Omit '--port'."
+                )
+            }
             try location.write(report) { _ in url }
             if open { try BrowserPage.open(url) }
             return
@@ -60,7 +67,7 @@ struct Inspect: AsyncParsableCommand {
         var logger = Logger(label: "holdfast") { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = .critical
         let relay = ControlRelay(
-            port: port,
+            port: port ?? 0,
             client: "uid \(getuid())",
             to: gateway,
             logger: logger

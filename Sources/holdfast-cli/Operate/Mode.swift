@@ -22,7 +22,7 @@ struct Mode: AsyncParsableCommand {
 
             \(GatewayLocation.help)
 
-            JSON: one object, with the keys mode, configured, until, since, reason and by; and switches, a list of objects with the keys origin or route, mode, until, since, reason and by.
+            JSON: one object, with the keys mode, configured, until, since, reason and by; and switches, a list of objects with the keys origin or route, mode, until, since, reason, by and noEffect (why it has no effect, if a reload removed the origin or route).
 
             The exit status is 0 if the mode is in force, 1 if no gateway can be reached or it rejected the mode, 64 if the command line is invalid.
 
@@ -97,6 +97,7 @@ struct Mode: AsyncParsableCommand {
     /// Returns the mode of an origin or a route with its end: `offline for route 'a' until …`.
     static func words(_ one: SwitchReport) -> String {
         "\(one.mode?.rawValue ?? "") for \(subject(one)) until \(TemporaryOptions.shown(one.until))"
+            + (one.noEffect.map { ", without effect: \($0)" } ?? "")
     }
 
     private static func subject(_ one: SwitchReport) -> String {
@@ -107,6 +108,7 @@ struct Mode: AsyncParsableCommand {
         let mode = one.mode?.rawValue ?? ""
         return
             "The mode of \(subject(one)) is \(mode) until \(TemporaryOptions.shown(one.until)).\(reason(one.reason))"
+            + (one.noEffect.map { " It has no effect: \($0)." } ?? "")
     }
 
     private static func line(_ report: ModeReport) -> String {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import HTTPCacheOperations
 import Holdfast
 import HoldfastControl
@@ -12,11 +13,13 @@ struct Reload: AsyncParsableCommand {
             Does the same as SIGHUP, and prints the result: which settings and other files changed, and which settings need a restart. An invalid file is rejected as a whole; its errors \
             go to standard error, with line numbers. Certificates, keys, tokens and other files that the configuration names are reread too; those that cannot be used are listed. No connection is closed. A mode set with 'holdfast mode' stays until its end.
 
+            The gateway reloads the file that it was started with. If '--config' names another file, nothing is reloaded.
+
             \(GatewayLocation.help)
 
-            JSON: one object, with the keys outcome, at, by, findings, changed, changedFiles, kept and rejectedFiles.
+            JSON: one object, with the keys outcome, at, by, findings, changed, changedFiles, kept, rejectedFiles and ineffectiveSwitches.
 
-            The exit status is 0 if the file is in force, 1 if it or a file that it names was rejected, or no gateway can be reached, 64 if the command line is invalid.
+            The exit status is 0 if the file is in force, 1 if it or a file that it names was rejected, no gateway can be reached, or it runs with another file, 64 if the command line is invalid.
 
             Examples:
               holdfast check --config holdfast.yaml && holdfast reload --config holdfast.yaml
@@ -28,7 +31,9 @@ struct Reload: AsyncParsableCommand {
 
     func run() async throws {
         let gateway = try location.gateway()
-        let result: ReloadResult = try await gateway.send(.POST, "/v1/reload", [String: String]())
+        // The gateway rereads its own file. If the user edited another one, nothing would change.
+        let file = location.namedFile().map { ["file": URL(fileURLWithPath: $0).path] } ?? [:]
+        let result: ReloadResult = try await gateway.send(.POST, "/v1/reload", file)
         try location.write(result, Self.text)
         if result.rejectedFiles != nil { throw ExitCode.failure }
     }
@@ -38,7 +43,7 @@ struct Reload: AsyncParsableCommand {
         let (rejected, files) = (result.rejectedFiles ?? [], result.changedFiles ?? [])
         var lines = [
             !rejected.isEmpty
-                ? "Reloaded, except for files that cannot be used. Their previous content stays in use."
+                ? "Reloaded, except for files that cannot be used. What was read from them before stays in use."
                 : result.changed.isEmpty && files.isEmpty ? "Reloaded. Nothing changed." : "Reloaded."
         ]
         lines += rejected.map { "  rejected: \($0)" }
@@ -47,6 +52,7 @@ struct Reload: AsyncParsableCommand {
         lines += result.kept.map {
             "  \($0.setting): \($0.from ?? "unset") -> \($0.to ?? "unset") takes effect after a restart"
         }
+        lines += (result.ineffectiveSwitches ?? []).map { "  warning: \($0)" }
         return lines.joined(separator: "\n")
     }
 }

@@ -31,7 +31,7 @@ struct TemporaryOptions: ParsableArguments {
         }
         if let until, Self.instant(until) == nil {
             throw ValidationError(
-                "'--until' must be a time of day (14:00) or an instant (2026-11-25T14:00:00Z), not '\(until)'."
+                "'--until' must be a time of day (14:00) or an instant that exists (2026-11-25T14:00:00Z), not '\(until)'."
             )
         }
         if let length, EndTime.duration(length) == nil {

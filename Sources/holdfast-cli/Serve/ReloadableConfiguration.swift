@@ -154,6 +154,11 @@ actor ReloadableConfiguration: ConfigurationOperations {
         }
         apply(read, origins)
         report.changedFiles = digests.reread(read.rereadFiles, problems: files.problems)
+        report.ineffectiveSwitches = parts.switches.switches.withoutSubject(
+            origins: read.origins,
+            routes: read.gateway.routes.routes.compactMap(\.name),
+            servers: parts.transport.originServers.mapValues { $0.map(\.name) }
+        ).map(\.withoutEffect)
         logReload(report, of: read)
         Self.log(read.file.warnings, logger)
         current.withLock { current in
@@ -207,6 +212,9 @@ actor ReloadableConfiguration: ConfigurationOperations {
         ]
         if !report.changedFiles.isEmpty {
             metadata["configuration.changed_files"] = "\(report.changedFiles.joined(separator: "; "))"
+        }
+        for sentence in report.ineffectiveSwitches {
+            logger.warning("A switch has no effect anymore", metadata: ["switch.problem": "\(sentence)"])
         }
         let rejected = files.problems
         if rejected.isEmpty { return logger.notice("Configuration reloaded", metadata: metadata) }

@@ -40,9 +40,9 @@ function banner(now) {
 }
 
 // The mode of one origin or route.
-function narrower({ origin, route, mode: inForce, until, reason, by }) {
+function narrower({ origin, route, mode: inForce, until, reason, by, noEffect }) {
   const subject = origin === undefined ? ["route ", shown(route)] : shown(origin);
-  return h("p", { class: "muted" }, h("strong", {}, inForce), " for ", subject, ", ends ", at(until), " (", relative("in", until), "), ", reason && [shown(reason), ", "], "by ", shown(by));
+  return h("p", { class: "muted" }, h("strong", {}, inForce), " for ", subject, ", ends ", at(until), " (", relative("in", until), "), ", reason && [shown(reason), ", "], "by ", shown(by), noEffect && `; no effect: ${noEffect}`);
 }
 
 function mode(now) {
