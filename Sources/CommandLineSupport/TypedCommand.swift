@@ -29,6 +29,13 @@ struct TypedCommand {
         }
     }
 
+    /// The first of the words that names a subcommand: this command, if an option comes before its
+    /// subcommand.
+    var later: TypedCommand? {
+        let names = command.configuration.subcommands.map { $0._commandName }
+        return rest.first { names.contains($0) }.map { TypedCommand(path.dropFirst() + [$0], of: root) }
+    }
+
     /// Returns an error message, worded like the parser's own errors.
     func message(_ error: String) -> String {
         """

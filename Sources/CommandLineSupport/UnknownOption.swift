@@ -35,6 +35,8 @@ extension ParsableCommand {
 struct UnknownOption: CustomStringConvertible {
     var name: String
     private let known: [String]
+    /// The command that has the option, if the option comes before it.
+    private let owner: String?
 
     init?(in typed: TypedCommand) {
         let parameters = typed.parameters
@@ -44,9 +46,11 @@ struct UnknownOption: CustomStringConvertible {
         guard let unknown else { return nil }
         name = String(unknown)
         known = parameters.names
+        owner = typed.later.flatMap { $0.parameters.contain(unknown) ? $0.path.joined(separator: " ") : nil }
     }
 
     var description: String {
+        if let owner { return "Unknown option '\(name)'. Options follow the command: '\(owner) \(name) …'" }
         let similar = name.hasPrefix("--") ? Spelling.nearest(to: String(name.dropFirst(2)), in: known) : nil
         return "Unknown option '\(name)'" + (similar.map { ". Did you mean '--\($0)'?" } ?? "")
     }

@@ -13,7 +13,7 @@ extension MessageRefusal {
         case .bareCarriageReturn: "A line contains CR without LF. End lines in CRLF."
         case .startLine: "The first line is not a request line of HTTP, such as 'GET / HTTP/1.1'."
         case .startLineTooLong:
-            "The request line has more than \(limit("8 KiB"))\(isOfRequestHead ? ", the limit of 'limits.request-head'" : ""). Send a shorter URL."
+            "The request line has more than \(limit("8 KiB")). Send a shorter URL."
         case .version: "The version of HTTP is not supported. Use HTTP/1.1 or HTTP/2."
         case .method where detail == .forwardProxy:
             "CONNECT opens a tunnel through a forward proxy, and this is not a forward proxy. Send the request to the gateway's own URL."
@@ -41,6 +41,15 @@ extension MessageRefusal {
         }
     }
 
+    package var setting: String? {
+        switch (reason, detail) {
+        case (.fieldsTooLarge, .lines): nil
+        case (.fieldsTooLarge, _): "limits.request-head"
+        case (.startLineTooLong, _): isOfRequestHead ? "limits.request-head" : nil
+        default: nil
+        }
+    }
+
     private var host: String {
         switch detail {
         case .missingHost: "The request has no 'Host' field. Send exactly one."
@@ -53,7 +62,7 @@ extension MessageRefusal {
     private var fields: String {
         if case .lines = detail { return "The request has more than \(limit("128 field lines")). Send fewer fields." }
         return
-            "The request's fields have more than \(limit("64 KiB")), the limit of 'limits.request-head'. Send shorter or fewer fields, such as cookies."
+            "The request's fields have more than \(limit("64 KiB")). Send shorter or fewer fields, such as cookies."
     }
 
     /// Whether the limit of the request line is lower than the default because of

@@ -8,4 +8,11 @@ package protocol RequestRefusal: Error {
     var words: String { get }
     /// Whether a limit was exceeded, and the message may otherwise be valid.
     var isOfLimit: Bool { get }
+    /// The setting of the limit that was exceeded; `nil` if there is none.
+    var setting: String? { get }
+}
+
+extension RequestRefusal {
+    /// No setting.
+    package var setting: String? { nil }
 }

@@ -65,7 +65,7 @@ struct Recovery {
 
     private func sources() throws -> [Source] {
         guard let status = try FileStatus(path: source.path) else {
-            throw StoreOpening.notAStore(source, "it does not exist")
+            throw StoreOpening.notAStore(source, "it does not exist", isReadOnly: true)
         }
         guard status.isFolder else {
             let name = String(source.path.split(separator: "/").last ?? "")
@@ -74,7 +74,9 @@ struct Recovery {
             return [found]
         }
         let numbers = try source.databases()
-        guard !numbers.isEmpty else { throw StoreOpening.notAStore(source, "it contains no database") }
+        guard !numbers.isEmpty else {
+            throw StoreOpening.notAStore(source, "it contains no database", isReadOnly: true)
+        }
         var live: Int?
         if case .store(let number) = try? source.content() { live = number }
         if live.map({ !numbers.contains($0) }) ?? true { live = numbers.last }

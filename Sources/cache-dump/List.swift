@@ -75,6 +75,11 @@ struct List: AsyncParsableCommand {
                 if count == limit { break }
             }
             try output.flush()
+            if count == 0, let urlPrefix {
+                StandardStream.error.line(
+                    "No URL begins with '\(Formatting.printable(urlPrefix))'. Responses are stored under the URLs of their origins, such as 'https://api.example.com/'; 'list' without '--url-prefix' shows them."
+                )
+            }
         }
     }
 

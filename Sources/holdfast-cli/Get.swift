@@ -163,7 +163,8 @@ struct Get: AsyncParsableCommand {
         guard let cause = ((error as? ExchangeError)?.cause as? TransportError)?.cause,
             let failure = ConnectionFailure(cause)
         else { return "" }
-        return " " + failure.fault(of: "\(head.scheme ?? "")://\(head.authority ?? "")", cause)
+        let advice = failure == .refused ? " Check whether it is running and listens on this port." : ""
+        return " " + failure.fault(of: "\(head.scheme ?? "")://\(head.authority ?? "")", cause) + advice
     }
 
     private func deliver(_ head: HTTPRequest, through client: CachingClient) async throws {

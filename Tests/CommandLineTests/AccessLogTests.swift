@@ -140,7 +140,6 @@ import Testing
         }
     }
 
-    /// Mutant: `deleted-log-stays-open`.
     @Test func deletedFolderIsNoticedAndTheLogReturnsWithIt() async throws {
         let lines = try await log("access: all", name: "logs/access.log") { server, _, folder in
             let (logs, store) = (folder.appendingPathComponent("logs"), folder.appendingPathComponent("a.store").path)

@@ -44,6 +44,7 @@ struct CacheDumpErrorTests {
                 #expect(outcome.status == 1)
                 #expect(outcome.text == "")
                 #expect(outcome.error.contains("'\(path)' is not a store: "), "\(outcome.error)")
+                #expect(!outcome.error.contains("or an empty or new one"), "\(outcome.error)")
             }
             let left = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
             #expect(left == ["empty", "file"])

@@ -73,6 +73,7 @@ struct CacheDumpListTests {
             let outcome = try await Tool.cacheDump.run(arguments: ["list", store, "--format", "json"] + filter)
             #expect(outcome.status == 0)
             #expect(outcome.lines.count == count)
+            #expect(outcome.error.contains("No URL begins with 'http://nowhere'.") == (count == 0))
         }
     }
 

@@ -70,6 +70,7 @@ struct HoldfastServeSettingsTests {
 
     @Test(arguments: [
         ("--threads", "0", "from 1 to 1024"), ("--threads", "two", "from 1 to 1024"), ("--listen", "here", "HOST:PORT"),
+        ("--listen", "127.0.0.1:99999", "is too large. The limit is 65535."),
         ("--origin", "ftp://a.example", "http or https"), ("--mode", "sometimes", "preferStored"),
         ("--access-log", "some", "notable"), ("--log-level", "loud", "notice"), ("--log-format", "xml", "json"),
     ])

@@ -35,4 +35,9 @@ struct StoppedGatewayTests {
         let outcome = try await Tool("holdfast").run("status", "--socket", "/nowhere", "--timeout=\(value)")
         #expect(outcome.status == 64 && outcome.error.contains("timeout"), "\(outcome)")
     }
+
+    @Test func negativeTimeoutNamesTheRange() async throws {
+        let outcome = try await Tool("holdfast").run("status", "--socket", "/nowhere", "--timeout", "-5")
+        #expect(outcome.status == 64 && outcome.error.contains("from 1 to 3600, not '-5'."), "\(outcome)")
+    }
 }

@@ -46,6 +46,11 @@ struct UnknownOptionTests {
         (["cache-dump", "lst"], "Unknown command 'lst'. Did you mean 'list'?"),
         (["cache-dump", "list", "s", "--kindd", "objects"], "Unknown option '--kindd'. Did you mean '--kind'?"),
         (["cache-dump", "list", "s", "--wombat"], "Unknown option '--wombat'"),
+        (
+            ["holdfast", "--config", "a.yaml", "serve"],
+            "Unknown option '--config'. Options follow the command: 'holdfast serve --config …'"
+        ),
+        (["holdfast", "--content", "x", "serve"], "Unknown option '--content'"),
     ])
     func similarNamesAreSuggested(words: [String], error: String) async throws {
         let outcome = try await Tool(words[0]).run(arguments: Array(words.dropFirst()))
@@ -73,6 +78,9 @@ struct UnknownOptionTests {
         (["cache-dump", "verify", "s", "extra"], "Unexpected argument 'extra'"),
         (["cache-dump", "verify", "s", "Cookie: sekrit"], "Unexpected argument number 2"),
         (["holdfast", "status", "--store", "s", "a", "b"], "Unexpected arguments 'a', 'b'"),
+        (["holdfast", "serve", "a.yaml"], "Unexpected argument 'a.yaml'. Write '--config a.yaml'"),
+        (["holdfast", "serve", "here"], "Unexpected argument 'here'"),
+        (["holdfast", "serve", "Cookie: sekrit.yaml"], "Unexpected argument number 1"),
     ])
     func unexpectedArgumentsAreNamed(words: [String], error: String) async throws {
         let outcome = try await Tool(words[0]).run(arguments: Array(words.dropFirst()))

@@ -221,7 +221,7 @@ import Testing
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: secret.path)
         let readable = Self.error(contentsOf: file.path)
         #expect(readable.contains("/key.txt' is accessible to other users (mode 0644)") && !readable.contains("s3cret"))
-        #expect(Self.error(contentsOf: folder.path) == "\(folder.path): The file is a folder.")
+        #expect(Self.error(contentsOf: folder.path) == "\(folder.path): The file is a folder. Name a file.")
         #expect(Self.error(contentsOf: folder.path + "/none") == "\(folder.path)/none: The file does not exist.")
         try Data([0x76, 0xFF, 0xFE]).write(to: file)
         #expect(Self.error(contentsOf: file.path) == "\(file.path): The file is not UTF-8.")

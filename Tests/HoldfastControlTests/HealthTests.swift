@@ -9,7 +9,10 @@ import Testing
 @testable import HoldfastControl
 
 @Suite(.timeLimit(.minutes(20))) struct HealthTests {
-    @Test(arguments: [StoreCondition.usable, .readOnly, .notWritable, .full, .replaced], OfflineMode.allCases)
+    @Test(
+        arguments: [StoreCondition.usable, .readOnly, .notWritable, .full, .evicting, .replaced],
+        OfflineMode.allCases
+    )
     func gatewayThatCanAnswerIsReady(_ store: StoreCondition, _ mode: OfflineMode) {
         for origins in [[], ["https://a.example"]] {
             let report = HealthReport.readiness(.serving, store, origins, ModeState(configured: mode))

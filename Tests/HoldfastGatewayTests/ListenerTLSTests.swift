@@ -166,11 +166,17 @@ import Testing
                     }
                     try await RawClient.onEach(of: 30, port: gateway.port) { client, _ in
                         try await client.send(Self.request)
+                        let text = String(decoding: await client.readToEnd(), as: UTF8.self)
+                        #expect(text.hasPrefix("HTTP/1.1 400 Bad Request\r\n"), "\(text)")
+                        #expect(text.hasSuffix("\r\n\r\nThis port uses TLS. Use an 'https://' URL.\n"), "\(text)")
+                    }
+                    try await RawClient.onEach(of: 30, port: gateway.port) { client, _ in
+                        try await client.send("SSH-2.0-OpenSSH_9.6\r\n")
                         let bytes = await client.readToEnd()
                         // An alert, and no HTTP.
                         #expect(!bytes.starts(with: Array("HTTP".utf8)) && bytes.count < 16)
                     }
-                    #expect(await failures(gateway) == ["version": 30, "not-tls": 30])
+                    #expect(await failures(gateway) == ["version": 30, "not-tls": 60])
                     try await RawClient.with(port: gateway.port, tls: .init(second)) { client in
                         try? await client.send(Self.request)
                         let status = try? await client.response().status

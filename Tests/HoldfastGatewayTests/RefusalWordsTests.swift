@@ -21,11 +21,11 @@ import Testing
         ),
         (
             request("Host: a\r\nA: \(String(repeating: "b", count: 1000))\r\n"), tooLarge,
-            "The request's fields have more than 1000 bytes, the limit of 'limits.request-head'."
+            "The request's fields have more than 1000 bytes. Send shorter or fewer fields"
         ),
         (
             "GET /\(String(repeating: "a", count: 500)) HTTP/1.1\r\n", tooLarge,
-            "The request line has more than 500 bytes, the limit of 'limits.request-head'. Send a shorter URL."
+            "The request line has more than 500 bytes. Send a shorter URL."
         ),
         ("CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", malformed, "CONNECT opens a tunnel through a forward proxy,"),
         ("\u{16}\u{3}\u{1}", malformed, "The first byte looks like TLS"),
@@ -48,13 +48,19 @@ import Testing
     @Test func limitOfTheRequestLineIsNamedOnlyIfASettingLowersIt() throws {
         let line = "GET /\(String(repeating: "a", count: 9000)) HTTP/1.1\r\n"
         let problem = Problem(try #require(RequestDecoder.decode(line, limits: MessageLimits()).refusal))
-        #expect(problem.detail == "The request line has more than 8192 bytes. Send a shorter URL.")
+        let words = "The request line has more than 8192 bytes. Send a shorter URL."
+        #expect(problem.shown(isTrusted: true).detail == words)
+        var limits = MessageLimits()
+        limits.startLine = 500
+        let lowered = Problem(try #require(RequestDecoder.decode(line, limits: limits).refusal))
+        #expect(lowered.shown(isTrusted: true).detail.hasSuffix(" The limit is 'limits.request-head'."))
     }
 
     @Test func contentNamesItsLimit() {
         let problem = Problem(ContentTooLarge(limit: 1024))
         #expect(problem.title == Self.tooLarge && problem.status == 413)
-        #expect(problem.detail.contains("more than 1024 bytes, the limit of 'limits.request-body'"))
+        #expect(problem.shown(isTrusted: false).detail == "The content has more than 1024 bytes. Send less.")
+        #expect(problem.shown(isTrusted: true).detail.hasSuffix("Send less. The limit is 'limits.request-body'."))
     }
 
     @Test(arguments: MessageRefusal.Reason.allCases)

@@ -69,6 +69,7 @@ import Testing
             #expect(lost.count <= 2, "not stored: \(lost)")
             let statistics = try await store.statistics()
             #expect(statistics.evictedEntries > 0 && statistics.setAside.isEmpty)
+            #expect(await store.storeCondition() == .evicting)
             // The newest are there, as many as the disk has space for.
             let newest = max(1, 1_000_000 / length)
             for index in (count - newest)..<count where !lost.contains(index) {

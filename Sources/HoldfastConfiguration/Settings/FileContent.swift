@@ -8,7 +8,7 @@ enum FileContent {
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
             return .failure(Refusal("does not exist."))
         }
-        guard !isFolder.boolValue else { return .failure(Refusal("is a folder.")) }
+        guard !isFolder.boolValue else { return .failure(Refusal("is a folder. Name a file.")) }
         guard let file = FileHandle(forReadingAtPath: path) else {
             return .failure(Refusal("cannot be opened. Check its permissions."))
         }

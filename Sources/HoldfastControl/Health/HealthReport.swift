@@ -93,6 +93,8 @@ extension HealthReport.Check {
         case .notWritable:
             self.init(status: .degraded, detail: "the disk is not writable; new responses are not stored")
         case .full: self.init(status: .degraded, detail: "the disk is full; new responses are not stored")
+        case .evicting:
+            self.init(status: .degraded, detail: "the disk is full; stored responses are evicted for new ones")
         case .replaced:
             self.init(status: .degraded, detail: "another folder replaced the store's; restart to use it")
         case .unreadable(let why): self.init(status: .failing, detail: "the store cannot be read: \(why)")

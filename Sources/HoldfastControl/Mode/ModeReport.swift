@@ -1,5 +1,5 @@
 package import HTTPCache
-package import HTTPCacheOperations
+import HTTPCacheOperations
 import HTTPCacheSemantics
 
 /// A gateway's mode, as returned by the control plane.

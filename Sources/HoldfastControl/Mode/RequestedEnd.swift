@@ -25,7 +25,7 @@ struct RequestedEnd: Sendable, Hashable {
             guard let duration = EndTime.duration(length) else {
                 throw ControlProblem(
                     .invalidRequest,
-                    "'for' must be a number with s, m, h or d, such as 90s, 30m, 2h or 7d, not '\(ControlProblem.shown(length))'.",
+                    "'for' must be a number above 0 with s, m, h or d, such as 90s, 30m, 2h or 7d, not '\(ControlProblem.shown(length))'.",
                     field: "for",
                     value: length
                 )

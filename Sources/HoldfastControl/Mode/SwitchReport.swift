@@ -1,5 +1,5 @@
 package import HTTPCache
-package import HTTPCacheOperations
+import HTTPCacheOperations
 import HTTPCacheSemantics
 
 /// A mode of an origin or a route, or the drain of a server, as returned by the control plane.

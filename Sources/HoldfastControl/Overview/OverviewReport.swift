@@ -79,8 +79,8 @@ struct OverviewReport: Sendable, Hashable, Codable {
     }
 
     struct Store: Sendable, Hashable, Codable {
-        /// The store's condition: `usable`, `readOnly`, `notWritable`, `full`, `replaced` or
-        /// `unreadable`.
+        /// The store's condition: `usable`, `readOnly`, `notWritable`, `full`, `evicting`,
+        /// `replaced` or `unreadable`.
         var condition: String
         var bytes: Int64?
         var budget: Int64?

@@ -75,7 +75,7 @@ extension ServiceStatus {
         case .usable: break
         case .readOnly: parts.append("store read-only")
         case .notWritable: parts.append("disk not writable")
-        case .full: parts.append("disk full")
+        case .full, .evicting: parts.append("disk full")
         case .replaced: parts.append("store's folder replaced")
         case .unreadable: parts.append("store unreadable")
         }

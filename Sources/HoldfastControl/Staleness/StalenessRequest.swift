@@ -47,7 +47,7 @@ package struct StalenessRequest: Sendable, Hashable, Encodable {
         guard let length = EndTime.duration(staleness) else {
             throw ControlProblem(
                 .invalidRequest,
-                "'staleness' must be a number with s, m, h or d, such as 12h or 2d, not '\(ControlProblem.shown(staleness))'.",
+                "'staleness' must be a number above 0 with s, m, h or d, such as 12h or 2d, not '\(ControlProblem.shown(staleness))'.",
                 field: "staleness",
                 value: staleness
             )

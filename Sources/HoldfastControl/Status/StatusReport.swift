@@ -105,8 +105,8 @@ package struct StatusReport: Sendable, Hashable, Codable {
     package var origins: Int
     /// The first 100 unreachable origins.
     package var unreachable: [Unreachable]
-    /// The store's condition: `usable`, `readOnly`, `notWritable`, `full`, `replaced` or
-    /// `unreadable`.
+    /// The store's condition: `usable`, `readOnly`, `notWritable`, `full`, `evicting`, `replaced`
+    /// or `unreadable`.
     package var storeCondition: String
     /// The store's statistics; `nil` if the store cannot be read.
     package var store: Store?
@@ -208,6 +208,8 @@ package struct StatusReport: Sendable, Hashable, Codable {
         case .readOnly: sentences.append("The store is read-only; new responses are not stored.")
         case .notWritable: sentences.append("The disk is not writable; new responses are not stored.")
         case .full: sentences.append("The disk is full; new responses are not stored until some space is free.")
+        case .evicting:
+            sentences.append("The disk is full; stored responses are evicted for new ones. Free some space.")
         case .replaced:
             sentences.append("Another folder replaced the store's folder; restart the gateway to use it.")
         case .unreadable: sentences.append("The store cannot be read.")
@@ -299,6 +301,7 @@ extension StoreCondition {
         case .readOnly: "readOnly"
         case .notWritable: "notWritable"
         case .full: "full"
+        case .evicting: "evicting"
         case .replaced: "replaced"
         case .unreadable: "unreadable"
         }

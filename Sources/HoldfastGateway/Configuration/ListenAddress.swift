@@ -21,6 +21,9 @@ public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     /// - Throws: `InvalidSetting` if the text is not an address.
     public init(_ text: String) throws {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            if text.wholeMatch(of: /.*:[0-9]{5,}/) != nil {
+                throw InvalidSetting("The port of '\(text)' is too large. The limit is 65535.")
+            }
             throw InvalidSetting("'\(text)' is not 'HOST:PORT'. Port 0 selects a free port.")
         }
         var host = text[..<colon]

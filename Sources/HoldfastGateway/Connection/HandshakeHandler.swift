@@ -2,6 +2,7 @@ import EventLoops
 import LibC
 import Logging
 import NIOCore
+import NIOSSL
 import NIOTLS
 
 /// Waits for a client's handshake after the TLS handler, and is then replaced with the connection's
@@ -87,7 +88,21 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if !isOver, HandshakeFailure.isRequest(error) { refuseRequest(context) }
         fail(HandshakeFailure(error), context, error)
+    }
+
+    /// Tells a client that sent a request without TLS what to do. The response is written below the
+    /// TLS handler, which sends nothing after a failed handshake.
+    private func refuseRequest(_ context: ChannelHandlerContext) {
+        guard let tls = try? context.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self) else {
+            return
+        }
+        let content = "This port uses TLS. Use an 'https://' URL.\n"
+        let head =
+            "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: \(content.utf8.count)\r\n"
+            + "Cache-Control: no-store\r\nConnection: close\r\n\r\n"
+        tls.writeAndFlush(NIOAny(context.channel.allocator.buffer(string: head + content)), promise: nil)
     }
 
     func channelInactive(context: ChannelHandlerContext) {

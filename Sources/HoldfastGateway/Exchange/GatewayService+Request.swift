@@ -245,8 +245,8 @@ extension Problem {
         title: "The method is not allowed",
         status: 405,
         detail:
-            "A response to TRACE reveals the request's fields, including those that proxies add, so nothing was forwarded. "
-            + "To forward TRACE, set 'clients.trace' to 'forward'."
+            "A response to TRACE reveals the request's fields, including those that proxies add, so nothing was forwarded.",
+        advice: "To forward TRACE, set 'clients.trace' to 'forward'."
     )
 
     fileprivate static let lastForward = Problem(

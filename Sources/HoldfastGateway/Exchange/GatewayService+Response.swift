@@ -38,7 +38,8 @@ extension GatewayService {
         if error is PurgeForGateway { return purgeRefusal(context) }
         if error is OptionsForGateway { return .whole(optionsHead(context), ByteBuffer()) }
         let reader = ProblemReader(request, client, context.inForce.configuration, on: route, engine.contacts)
-        let (head, content) = problemResponse(problem(error, for: reader), context, error, for: reader)
+        let problem = problem(error, for: reader).shown(isTrusted: reader.isTrusted)
+        let (head, content) = problemResponse(problem, context, error, for: reader)
         return .whole(head, content)
     }
 

@@ -36,6 +36,14 @@ enum HandshakeFailure: String, CaseIterable, Sendable {
         self = stack.lazy.compactMap { Self(reason: $0.description) }.first ?? .other
     }
 
+    /// Whether the client sent an HTTP request without TLS: GET, HEAD, POST or PUT.
+    static func isRequest(_ error: any Error) -> Bool {
+        guard let error = error as? NIOSSLError, case .handshakeFailed(let cause) = error,
+            case .sslError(let stack) = cause
+        else { return false }
+        return stack.contains { $0.description.contains(":HTTP_REQUEST") }
+    }
+
     /// - Parameter reason: contains the name of a BoringSSL error.
     private init?(reason: String) {
         func has(_ names: String...) -> Bool { names.contains { reason.contains(":\($0)") } }

@@ -99,8 +99,8 @@ extension Problem {
         .upgradeNotAllowed,
         title: "The protocol is not supported",
         status: 501,
-        detail:
-            "The route does not allow WebSocket, so nothing was forwarded. To allow it, add 'websocket' to the route's 'upgrades'."
+        detail: "The route does not allow WebSocket, so nothing was forwarded.",
+        advice: "To allow it, add 'websocket' to the route's 'upgrades'."
     )
 
     fileprivate static let unknownProtocol = Problem(

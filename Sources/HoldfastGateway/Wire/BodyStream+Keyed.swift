@@ -60,5 +60,6 @@ struct ContentTooLarge: RequestRefusal {
     let status = 413
     let isOfLimit = true
     var code: String { Self.code }
-    var words: String { "The content has more than \(limit) bytes, the limit of 'limits.request-body'. Send less." }
+    var words: String { "The content has more than \(limit) bytes. Send less." }
+    var setting: String? { "limits.request-body" }
 }

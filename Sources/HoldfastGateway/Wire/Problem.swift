@@ -18,6 +18,8 @@ struct Problem {
         var status: Int
         /// An explanation for people, without query values or credentials.
         var detail: String
+        /// A sentence for operators, with names of settings. Only trusted clients read it.
+        var advice: String?
         var outcome: CacheOutcome
         /// Whether the origin cannot be reached for now, and nothing usable is stored.
         var isOutage: Bool
@@ -43,6 +45,7 @@ struct Problem {
         title: String,
         status: Int,
         detail: String,
+        advice: String? = nil,
         outcome: CacheOutcome = CacheOutcome(detail: CacheOutcome.Detail("refused")),
         isOutage: Bool = false,
         retryAfter: Int? = nil,
@@ -54,6 +57,7 @@ struct Problem {
                 title: title,
                 status: status,
                 detail: detail,
+                advice: advice,
                 outcome: outcome,
                 isOutage: isOutage,
                 retryAfter: retryAfter,
@@ -182,7 +186,16 @@ extension Problem {
             code: refusal.code,
             title: refusal.isOfLimit ? "The request exceeds a limit" : "The request is malformed or not supported",
             status: refusal.status,
-            detail: refusal.words
+            detail: refusal.words,
+            advice: refusal.setting.map { "The limit is '\($0)'." }
         )
+    }
+
+    /// Returns the problem as a client may read it.
+    func shown(isTrusted: Bool) -> Problem {
+        guard isTrusted, let advice = self.advice else { return self }
+        var shown = self
+        shown.detail += " \(advice)"
+        return shown
     }
 }

@@ -31,6 +31,7 @@ extension Problem {
         title: String,
         status: Int,
         detail: String,
+        advice: String? = nil,
         outcome: CacheOutcome = CacheOutcome(detail: CacheOutcome.Detail("refused")),
         retryAfter: Int? = nil
     ) {
@@ -39,6 +40,7 @@ extension Problem {
             title: title,
             status: status,
             detail: detail,
+            advice: advice,
             outcome: outcome,
             retryAfter: retryAfter
         )

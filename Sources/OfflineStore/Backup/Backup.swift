@@ -76,7 +76,7 @@ struct Backup {
     // MARK: Before the copy
 
     private func examine() throws -> Database {
-        let content = try StoreOpening.examine(source)
+        let content = try StoreOpening.examine(source, isReadOnly: true)
         guard case .store(let number) = content else { throw StoreOpening.noStore(source, content) }
         let path = source.databasePath(number)
         guard try StoreOpening.isOurs(path) else {

@@ -39,6 +39,7 @@ extension StoreWriter {
             )
         }
         memory.isDiskShort = true
+        evictsForSpace.store(true, ordering: .relaxed)
         do {
             try checkpoint(connection, truncating: false)
             let need = Need(bytes: Int64(bytes))
@@ -124,6 +125,17 @@ extension StoreWriter {
     /// Clears the low-disk mark once the file system has space again.
     func noteWhetherDiskIsShort(_ usage: Usage) {
         guard memory.isDiskShort, let free = FileSystemStatus(path: path)?.free else { return }
-        if free >= max(4 << 20, usage.live / 4) { memory.isDiskShort = false }
+        guard free >= max(Self.ample, usage.live / 4) else { return }
+        memory.isDiskShort = false
+        evictsForSpace.store(false, ordering: .relaxed)
+    }
+
+    /// The free bytes with which no disk counts as full.
+    private static let ample: Int64 = 4 << 20
+
+    /// Whether entries are evicted because the disk is full. Housekeeping notices late that it has
+    /// space again.
+    var isEvictingForSpace: Bool {
+        evictsForSpace.load(ordering: .relaxed) && (FileSystemStatus(path: path)?.free ?? 0) < Self.ample
     }
 }

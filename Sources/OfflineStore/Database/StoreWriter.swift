@@ -49,6 +49,8 @@ final class StoreWriter: Sendable {
     let hasTrouble = Atomic(false)
     /// Whether the last trouble was a full disk.
     let isDiskFull = Atomic(false)
+    /// Whether entries were evicted on a full disk, until it has space again.
+    let evictsForSpace = Atomic(false)
     /// The bytes that eviction can free on a full disk.
     let roomByEviction = Atomic<Int64>(0)
     /// Released after `deinit` has closed the connection of a store that is dropped without being

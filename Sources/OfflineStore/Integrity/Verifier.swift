@@ -86,7 +86,7 @@ final class Verifier {
 
     /// Returns the database that opening for writing would use.
     private func liveDatabase() throws -> Int? {
-        let content = try StoreOpening.examine(folder)
+        let content = try StoreOpening.examine(folder, isReadOnly: true)
         switch content {
         case .store(let number): return number
         case .unnamed(let databases):

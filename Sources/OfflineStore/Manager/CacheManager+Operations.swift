@@ -99,7 +99,10 @@ extension CacheManager: StoreOperations {
             }
             if isReadOnly { return .readOnly }
             if core.replacement.withLock({ $0 != nil }) { return .replaced }
-            guard let writer, writer.hasTrouble.load(ordering: .relaxed) else { return .usable }
+            guard let writer else { return .usable }
+            guard writer.hasTrouble.load(ordering: .relaxed) else {
+                return writer.isEvictingForSpace ? .evicting : .usable
+            }
             return writer.isDiskFull.load(ordering: .relaxed) ? .full : .notWritable
         } catch {
             return .unreadable("\(error)")

@@ -129,7 +129,7 @@ package enum StoreOpening {
         try checkPath(path)
         let folder = StoreFolder(path: path)
         return try translatingErrors(folder) {
-            let content = try examine(folder)
+            let content = try examine(folder, isReadOnly: true)
             guard case .store(let number) = content else { throw noStore(folder, content) }
             guard try isOurs(folder.databasePath(number)) else {
                 throw StoreError(
@@ -185,11 +185,13 @@ package enum StoreOpening {
 
     /// Checks the folder without changing it.
     ///
+    /// - Parameter isReadOnly: whether an empty or new folder is of no use.
     /// - Throws: ``StoreError`` with `notAStore`, `foreignDatabase`, `newerSchema` or `unwritable`.
-    static func examine(_ folder: StoreFolder) throws -> StoreFolder.Content {
+    static func examine(_ folder: StoreFolder, isReadOnly: Bool = false) throws -> StoreFolder.Content {
         let content = try folder.content()
         switch content {
-        case .other(let what): throw lostCurrent(folder) ?? notAStore(folder, what + hint(of: folder))
+        case .other(let what):
+            throw lostCurrent(folder) ?? notAStore(folder, what + hint(of: folder), isReadOnly: isReadOnly)
         case .store(let number): try check(folder.databasePath(number))
         case .unnamed(let databases):
             for number in databases { try checkUnnamed(folder.databasePath(number), in: folder) }

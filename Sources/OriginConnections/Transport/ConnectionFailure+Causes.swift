@@ -107,7 +107,7 @@ extension ConnectionFailure {
         case .blocked: "Check its firewall and security policy."
         case .connectTimeout: "Check whether a firewall drops packets, or raise 'timeouts.connect'."
         case .refused: "Check whether it is running and listens on this port."
-        case .reset: "Check what listens on this port, and firewalls on the way."
+        case .reset: "Check what listens on this port, whether it expects TLS ('https://'), and firewalls on the way."
         case .handshakeTimeout: "Check whether this port uses TLS, or raise 'timeouts.connect'."
         case .notTLS: "Use the port with TLS, or an 'http://' URL."
         case .speaksTLS: "Use an 'https://' URL, or the port without TLS."

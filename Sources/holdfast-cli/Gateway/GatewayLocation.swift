@@ -32,7 +32,9 @@ struct GatewayLocation: ParsableArguments {
     @Option(help: ArgumentHelp("Control socket of a running gateway, instead of a store.", valueName: "path"))
     var socket: String?
 
+    // A negative number is an error about the number, not about a missing value.
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             "Time limit for each response of the gateway's control socket. Default: 10; for purges and pins, 300 if the gateway responds at all.",
             valueName: "seconds"
@@ -210,11 +212,13 @@ struct GatewayLocation: ParsableArguments {
         let folder = StoreFolder(path: store)
         if let holder = FolderLock.holder(path: folder.lockPath) {
             return "The store '\(store)' is open in \(holder), which has no control socket at '\(socket.path)'. "
-                + "If that is a gateway, restart it, without '--no-control'."
+                + "If that is a gateway, restart it, without '--no-control'. The restart also helps if the store's folder was deleted while in use."
         }
         let start = "start a gateway with 'holdfast serve'"
         switch try? folder.content() {
-        case .absent: return "The store '\(store)' does not exist. Check the path, or \(start)."
+        case .absent:
+            return
+                "The store '\(store)' does not exist. Check the path, or \(start). If the folder was deleted while a gateway used it, restart that gateway."
         case .empty: return "'\(store)' is not a store: it is empty. Check the path, or \(start)."
         case .other(let what): return "'\(store)' is not a store: \(what). Check the path."
         case .store, .unnamed, nil: break

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandLineSupport
+import HTTPCache
 import Holdfast
 import HoldfastControl
 import NIOHTTP1
@@ -52,9 +53,18 @@ struct Staleness: AsyncParsableCommand {
         if length == nil, temporary.isAnyNamed {
             throw ValidationError("'--until', '--for' and '--reason' need a length, such as 12h.")
         }
-        if let length, EndTime.duration(length) == nil {
+        guard let length else { return }
+        guard let staleness = EndTime.duration(length) else {
             throw ValidationError(
-                "The length must be a number with s, m, h or d, such as 30m, 12h or 2d, not '\(length)'."
+                "The length must be a number above 0 with s, m, h or d, such as 30m, 12h or 2d, not '\(length)'."
+            )
+        }
+        guard staleness <= .seconds(StalenessExtension.longest) else {
+            throw ValidationError("The length is '\(length)'; the limit is 365 days. Set a shorter time.")
+        }
+        guard temporary.until != nil || temporary.length != nil else {
+            throw ValidationError(
+                "A staleness extension needs an end. Set '--until' (2026-11-25T14:00:00Z) or '--for' (2h). For a permanent change, edit the configuration file ('stale.offline', 'stale.unreachable', 'stale.on-error')."
             )
         }
     }

@@ -36,7 +36,7 @@ struct TemporaryOptions: ParsableArguments {
         }
         if let length, EndTime.duration(length) == nil {
             throw ValidationError(
-                "'--for' must be a number with s, m, h or d, such as 90s, 30m, 2h or 7d, not '\(length)'."
+                "'--for' must be a number above 0 with s, m, h or d, such as 90s, 30m, 2h or 7d, not '\(length)'."
             )
         }
     }

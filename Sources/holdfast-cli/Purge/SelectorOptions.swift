@@ -76,6 +76,9 @@ struct SelectorOptions: ParsableArguments {
             text +=
                 " Clients request '\(host)', and the responses are stored under '\(url)': use '--prefix \(url)'."
         }
+        if let tag = tags.first(where: { $0.contains("*") }) {
+            text += " Tags have no patterns: '--tag \(tag)' means the tag with exactly this name."
+        }
         StandardStream.error.line(
             "\(text) 'cache-dump list STORE' shows the URLs of a store, and 'cache-dump show STORE URL' the tags of a response."
         )

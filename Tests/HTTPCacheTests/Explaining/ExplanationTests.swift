@@ -29,6 +29,20 @@ struct ExplanationTests {
         #expect(fixture.transport.requests.count == 1)
     }
 
+    @Test func timeBeforeTheResponseArrivedHasNoResponse() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(EngineFixture.url, .fresh("one", 300, etag: "\"1\""))
+        try await fixture.get()
+        let arrival = fixture.clock.now()
+        let earlier = try await fixture.engine.explain(fixture.request(), at: arrival.adding(.seconds(-5400)))
+        #expect(earlier.now.answer == .forwarded && earlier.variants.isEmpty)
+        #expect(
+            earlier.now.summary
+                == "Would be forwarded to the origin: nothing was stored for this target yet: the stored response arrived 1 h 30 m later."
+        )
+        #expect(try await fixture.engine.explain(fixture.request(), at: arrival).now.isHit)
+    }
+
     @Test func arithmeticHasNumbersOfRFC() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(

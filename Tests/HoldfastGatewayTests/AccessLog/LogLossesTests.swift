@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 import Testing
 
@@ -18,5 +19,23 @@ import Testing
         now = now + .seconds(2)
         #expect(losses.note(dropped: 12, failure: 28, at: now) == .begin(28))
         #expect(losses.note(dropped: 12, failure: nil, at: now) == .end(2))
+    }
+
+    /// logrotate renames a file, and a signal reopens it. Nothing but a deletion loses lines.
+    @Test func deletedFileIsNoticedAndARenamedOneIsNot() throws {
+        var output = LogOutput()
+        #expect(!output.isDeleted)
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appendingPathComponent("access.log").path
+        #expect(output.open(.file(path)) == nil && !output.isDeleted)
+        try FileManager.default.moveItem(atPath: path, toPath: path + ".1")
+        #expect(!output.isDeleted)
+        try FileManager.default.removeItem(atPath: path + ".1")
+        #expect(output.isDeleted)
+        #expect(output.open(.file(path)) == nil && !output.isDeleted)
+        output.close()
+        #expect(!output.isDeleted)
     }
 }

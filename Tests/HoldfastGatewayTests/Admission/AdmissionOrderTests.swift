@@ -96,7 +96,7 @@ struct AdmissionOrderTests {
             name: "TRACE, then the loop",
             request: .init(method: "TRACE", fields: [via]),
             status: 405,
-            sign: "clients.trace"
+            sign: "response to TRACE reveals"
         ),
         Case(
             name: "the loop, then Max-Forwards",
