@@ -35,6 +35,9 @@ struct HoldfastRecordTests {
             let unknown = try await commands.replay("deps", ["--allow-refused"], #"curl -s "$HOLDFAST_URL/d""#)
             #expect(unknown.status == 0, "\(unknown)")
             #expect(unknown.error.contains("No request with this method and path was recorded."), "\(unknown)")
+            // A client that repeats a request is refused once.
+            let twice = try await commands.replay("deps", [], #"for i in 1 2; do curl -s "$HOLDFAST_URL/d"; done"#)
+            #expect(twice.status == 1 && !twice.error.contains("more request"), "\(twice)")
             let few = try await commands.replay("deps", ["--all"], JobCommands.fetching("/a"))
             #expect(few.status == 1 && few.error.contains("2 requests of the job were not sent"), "\(few)")
             #expect(commands.origin.requestCount == requests)
@@ -89,6 +92,24 @@ struct HoldfastRecordTests {
             let changed = try await commands.replay("posts", [], post("two"))
             #expect(changed.status != 0 && changed.error.contains("the content differs"), "\(changed)")
             #expect(commands.origin.requestCount == requests)
+        }
+    }
+
+    /// All requests to an API may have one URL.
+    @Test func refusedPostIsNamedByItsContent() async throws {
+        let digest = "7692c3ad3540bb803c020b3aee66cd88"
+            + "87123234ea0c6e7143c0add73ff431ed"
+        try await JobCommands.with { commands in
+            let origin = commands.origin
+            origin.behaveNormally()
+            origin.force(.respond(fields: [("Cache-Control", "no-store")], body: "x"), times: .max, path: "/ask")
+            let post = #"curl -sSf -d one "$HOLDFAST_URL/ask" >> "$OUT""#
+            let recorded = try await commands.record("posts", ["--post"], post)
+            #expect(recorded.error.contains("/ask (content sha256:\(digest.prefix(12))): "), "\(recorded)")
+            let jobs = try await commands.jobs("--format", "json")
+            let list = try #require(try JSONSerialization.jsonObject(with: jobs.output) as? [[String: Any]])
+            let refused = list.first?["refused"] as? [[String: Any]]
+            #expect(refused?.map { $0["content"] as? String } == ["sha256:\(digest)"], "\(jobs)")
         }
     }
 

@@ -11,16 +11,26 @@ struct JobReport: Encodable {
     struct Request: Encodable {
         var method: String
         var url: String
+        /// The digest of the request's content, as in the job's file. An API's requests often have
+        /// one URL.
+        var content: String?
         /// The code of an error, a directive or a limit.
         var reason: String
 
         init(_ refused: JobForecast.Refused) {
             method = refused.request.method.rawValue
             url = refused.request.target.redacted
+            content = refused.request.content.map { "sha256:\($0.hexadecimal)" }
             reason = refused.reason
         }
 
-        fileprivate var words: String { "\(method) \(url): \(JobReport.words(for: reason))" }
+        fileprivate var words: String {
+            let shown = content.map { " (content \($0.prefix(Self.contentLength)))" } ?? ""
+            return "\(method) \(url)\(shown): \(JobReport.words(for: reason))"
+        }
+
+        /// The length of a digest in the text: enough to find it in the job's file.
+        private static let contentLength = "sha256:".count + 12
     }
 
     var name: String

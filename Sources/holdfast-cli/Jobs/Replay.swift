@@ -136,7 +136,7 @@ struct Replay: AsyncParsableCommand {
             StandardStream.error.line(text)
         }
         let more = replayed.refusedCount - replayed.refused.count
-        if more > 0 { StandardStream.error.line("holdfast refused \(more) more requests") }
+        if more > 0 { StandardStream.error.line("holdfast refused \(more) more \(more == 1 ? "request" : "requests")") }
         if all, unasked > 0 { StandardStream.error.line("holdfast: \(unasked) requests of the job were not sent") }
         return unasked
     }
@@ -164,6 +164,7 @@ struct ReplayedRequests: Sendable {
     static let refusedLimit = 20
 
     private(set) var refused: [Refused] = []
+    /// The number of refused requests. A request that was sent several times counts once.
     private(set) var refusedCount = 0
     private var answered: Set<Subject> = []
     private var refusedSubjects: Set<Subject> = []
@@ -173,11 +174,12 @@ struct ReplayedRequests: Sendable {
             if answered.count < JobFile.maximumRequests { answered.insert(Subject(exchange.request)) }
             return
         }
-        refusedCount += 1
         // A client that repeats a request learns nothing new.
-        guard refused.count < Self.refusedLimit, refusedSubjects.insert(Subject(exchange.request)).inserted else {
-            return
-        }
+        guard refusedSubjects.count < JobFile.maximumRequests,
+            refusedSubjects.insert(Subject(exchange.request)).inserted
+        else { return }
+        refusedCount += 1
+        guard refused.count < Self.refusedLimit else { return }
         refused.append(Refused(exchange: exchange, message: message))
     }
 
