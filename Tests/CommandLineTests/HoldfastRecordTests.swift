@@ -97,7 +97,8 @@ struct HoldfastRecordTests {
 
     /// All requests to an API may have one URL.
     @Test func refusedPostIsNamedByItsContent() async throws {
-        let digest = "7692c3ad3540bb803c020b3aee66cd88"
+        let digest =
+            "7692c3ad3540bb803c020b3aee66cd88"
             + "87123234ea0c6e7143c0add73ff431ed"
         try await JobCommands.with { commands in
             let origin = commands.origin

@@ -15,7 +15,7 @@ import Testing
             contentsOfFile: Cookbook.root + "Sources/HoldfastConfiguration/HoldfastConfiguration.docc/Cookbook.md",
             encoding: .utf8
         )
-        #expect(try Cookbook.files().count == 28)
+        #expect(try Cookbook.files().count == 29)
         for file in try Cookbook.files() {
             let content = try String(contentsOfFile: Cookbook.folder + file, encoding: .utf8)
             #expect(text.contains("`\(file)`:\n\n```yaml\n\(content)```\n"), "\(file)")
@@ -43,7 +43,18 @@ import Testing
         let configuration = try Configuration(contentsOf: Cookbook.folder + "28-paid-api.yaml")
         #expect(configuration.routes.map(\.host) == [nil])
         let url = "https://api.example.com/v1/models"
-        kitchen.transport.script(url, .ok("[]", fields: [.cacheControl: "no-store"]))
+        let fields: HTTPFields = [.cacheControl: "no-store", .setCookie: "a=b"]
+        kitchen.transport.script(url, .ok("[]", fields: fields))
+        #expect(try await kitchen.get(url).response.head.headerFields[.setCookie] == nil)
+        #expect(try await kitchen.stored(url).count == 1)
+    }
+
+    @Test func downloadsAreStoredForReplays() async throws {
+        let kitchen = try Kitchen("29-download-host.yaml")
+        let configuration = try Configuration(contentsOf: Cookbook.folder + "29-download-host.yaml")
+        #expect(configuration.routes.map(\.host) == [nil])
+        let url = "https://downloads.example.com/tool-1.4.2.tar.gz"
+        kitchen.transport.script(url, .ok("tool", fields: [.cacheControl: "no-store", .setCookie: "a=b"]))
         try await kitchen.get(url)
         #expect(try await kitchen.stored(url).count == 1)
     }
