@@ -56,6 +56,8 @@ class Authority:
 class Replica:
     """The hosts of a module in `replicas`, in a process."""
 
+    program = SERVING
+
     def __init__(self, name, folder, authority, *options):
         self.name, self.folder, self.options = name, folder / name, options
         self.folder.mkdir()
@@ -68,7 +70,7 @@ class Replica:
         if not (self.folder / "host.pem").exists():
             self.authority.certify(self.names(), self.folder)
         self.process = subprocess.Popen(
-            [sys.executable, SERVING, self.name, str(self.folder), *self.options],
+            [sys.executable, self.program, self.name, str(self.folder), *self.options],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=HERE,
         )  # fmt: skip
         line = self.process.stdout.readline()
