@@ -18,6 +18,8 @@ extension CacheEngine {
         package var fleet: (any FleetResponses)?
         /// Limits how long fresh responses are served without validation; `nil` sets no limit.
         package var contact: ContactLease?
+        /// Knows the origins of targets that do not name their origin; `nil` if every target does.
+        package var targetOrigins: (any TargetOrigins)?
         /// The job to record or replay. It separates all of the engine's responses from those of
         /// other engines on the same store; `nil` for the ordinary partitions.
         package var job: JobRun?

@@ -49,6 +49,8 @@ public final class CacheEngine: Sendable {
     let overrides = OverriddenRulesCache()
     package let origins: OriginRegistry
     package let contacts = OriginContacts()
+    /// Knows the origins of targets that do not name their origin; `nil` if there are none.
+    let targetOrigins: (any TargetOrigins)?
     /// Limits the memory used for stored content of responses in progress.
     package let contentPermits: ContentPermits
     package let throttle: FailureThrottle
@@ -98,6 +100,7 @@ public final class CacheEngine: Sendable {
         callbacks = transport.callbacks
         finder = parts.fleet.map { PeerLookups($0) }
         contactLease = parts.contact
+        targetOrigins = parts.targetOrigins
         self.policy = policy
         partitions = CredentialPartition(secret: credentialSecret)
         job = parts.job
@@ -210,6 +213,9 @@ public final class CacheEngine: Sendable {
         guard rules != nil || request.overrides != nil || modes.ofTargets != nil else { return modes.mode }
         return prepare(request)?.mode ?? modes.mode
     }
+
+    /// Returns the origin that gets a target's requests: by default, the one that the target names.
+    package func origin(of target: TargetURI) -> Origin { targetOrigins?.origin(of: target) ?? Origin(target) }
 
     /// Ends all running fetches, and starts no more. Returns when the last one has ended.
     public func shutDown() async {

@@ -21,7 +21,7 @@ struct ExplanationBuilder {
         self.engine = engine
         self.prepared = prepared
         self.now = now
-        let origin = Origin(prepared.target)
+        let origin = engine.origin(of: prepared.target)
         dryRun = DryRun(
             prepared: prepared,
             eagerRefresh: engine.options.eagerRefresh,

@@ -12,6 +12,8 @@ package struct RequestedHost: Sendable, Hashable, CustomStringConvertible {
     /// The port; `nil` if none is named.
     package let port: UInt16?
 
+    private init(name: String, port: UInt16?) { (self.name, self.port) = (name, port) }
+
     /// - Returns: `nil` if the text is not a host with an optional port, or has user information.
     package init?(_ authority: String) {
         var authority = authority
@@ -24,6 +26,9 @@ package struct RequestedHost: Sendable, Hashable, CustomStringConvertible {
         guard let (host, port) = TargetURI.hostAndPort(authority) else { return nil }
         (name, self.port) = (host, port)
     }
+
+    /// Returns the same name with another port, or without one.
+    package func with(port: UInt16?) -> RequestedHost { RequestedHost(name: name, port: port) }
 
     /// Returns the authority of a target with this scheme, without the port if it is the scheme's
     /// default. The result equals the authority of the request's `TargetURI`, and thus of its key.

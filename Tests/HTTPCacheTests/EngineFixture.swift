@@ -19,6 +19,7 @@ struct EngineFixture {
     /// - Parameters:
     ///   - memory: the store, which several engines may use.
     ///   - job: the job that the engine records or replays.
+    ///   - targetOrigins: the origins of targets that do not name their origin.
     ///   - exchanges: keeps the exchanges of the job.
     ///   - options: without timeouts unless set here, so that nothing sleeps besides the test's
     ///     subject.
@@ -27,6 +28,7 @@ struct EngineFixture {
         mode: OfflineMode = .automatic,
         rules: (any ExchangeRules)? = nil,
         memory: InMemoryResponseStore = InMemoryResponseStore(),
+        targetOrigins: (any TargetOrigins)? = nil,
         job: JobRun? = nil,
         exchanges: JobExchanges? = nil,
         options change: (inout EngineOptions) -> Void = { _ in }
@@ -37,6 +39,7 @@ struct EngineFixture {
         self.memory = memory
         store = FaultyResponseStore(memory)
         var parts = CacheEngine.Parts(clock: clock, sleeper: sleeper, jitter: { 1 })
+        parts.targetOrigins = targetOrigins
         parts.job = job
         if let exchanges { parts.observeJob = { exchanges.take($0) } }
         engine = CacheEngine(

@@ -13,22 +13,19 @@ import Testing
         #expect(labels.label(of: names[0]) == names[0])
     }
 
-    /// A gateway that keeps its clients' host asks "origins" that clients have named.
     @Test func namesOfClientsAreNoLabels() {
-        let labels = OriginLabels(configured: ["http://a", "http://b"], aliases: ["http://www.example": "http://b"])
+        let labels = OriginLabels(configured: ["http://a", "http://b"])
         #expect(labels.label(of: "http://a") == "http://a")
-        #expect(labels.label(of: "http://www.example") == "http://b")
         for number in 0..<1000 { #expect(labels.label(of: "http://\(number).example") == OriginLabels.other) }
-        labels.configure(["http://c"], standard: "http://c")
-        #expect(labels.label(of: "http://1.example") == "http://c")
+        labels.configure(["http://c"])
+        #expect(labels.label(of: "http://c") == "http://c")
         // Its series keep their meaning.
         #expect(labels.label(of: "http://a") == "http://a")
     }
 
     @Test func configuredOriginsBeyondTheLimitShareOne() {
         let names = (0..<OriginLabels.limit + 1).map { "https://\($0).example" }
-        let labels = OriginLabels(configured: names, aliases: ["https://x": names[OriginLabels.limit]])
+        let labels = OriginLabels(configured: names)
         #expect(labels.label(of: names[OriginLabels.limit]) == OriginLabels.other)
-        #expect(labels.label(of: "https://x") == OriginLabels.other)
     }
 }

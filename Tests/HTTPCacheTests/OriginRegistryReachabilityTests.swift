@@ -222,39 +222,38 @@ import Testing
     }
 
     @Test func sumOfOutagesNeverFalls() throws {
-        let labels = OriginLabels(configured: ["http://o"], aliases: ["https://a.example": "http://o"])
+        let labels = OriginLabels(configured: ["http://o"])
         let registry = OriginRegistry(options: EngineOptions(), labels: labels)
         func sums(at seconds: Int64) -> [String: Int64] {
             let numbers = registry.numbers(with: ["http://o"], at: start.adding(.seconds(seconds)))
             return Dictionary(uniqueKeysWithValues: numbers.map { ($0.label, $0.outageMilliseconds) })
         }
         _ = registry.failed(origin, Self.target(1), .connection, probe: nil, at: start) { Task {} }
-        #expect(sums(at: 10) == ["http://o": 10_000])
+        #expect(sums(at: 10) == ["http://o": 0, "other": 10_000])
         // The clock is set back.
-        #expect(sums(at: 4) == ["http://o": 10_000])
-        #expect(sums(at: 6) == ["http://o": 12_000])
-        // A reload removes the name.
-        labels.configure(["http://o"])
-        #expect(sums(at: 9) == ["http://o": 12_000, "other": 3000])
+        #expect(sums(at: 4) == ["http://o": 0, "other": 10_000])
+        #expect(sums(at: 6) == ["http://o": 0, "other": 12_000])
+        // A reload adds the origin.
+        labels.configure(["https://a.example"])
+        #expect(sums(at: 9) == ["http://o": 0, "other": 12_000, "https://a.example": 3000])
         let end = start.adding(.seconds(11))
         let hasEnded = registry.answered(origin, { Self.target(1) }, at: { end })
         #expect(hasEnded)
-        #expect(sums(at: 20) == ["http://o": 12_000, "other": 5000])
+        #expect(sums(at: 20) == ["http://o": 0, "other": 12_000, "https://a.example": 5000])
         // The next outage begins anew.
         _ = registry.failed(origin, Self.target(1), .connection, probe: nil, at: start.adding(.seconds(30))) { Task {} }
-        #expect(sums(at: 31) == ["http://o": 12_000, "other": 6000])
+        #expect(sums(at: 31) == ["http://o": 0, "other": 12_000, "https://a.example": 6000])
     }
 
-    /// Several names of clients lead to one configured origin.
-    @Test func namesWithOneLabelAreSummed() throws {
-        let labels = OriginLabels(configured: ["http://o"], standard: "http://o")
+    @Test func originsWithOneLabelAreSummed() throws {
+        let labels = OriginLabels(configured: [])
         let registry = OriginRegistry(options: EngineOptions(), labels: labels)
         let (one, two) = (try Self.origin("one"), try Self.origin("two"))
         #expect(registry.enterIfFree(one, .none) && registry.enterIfFree(two, .none))
         _ = registry.failed(two, Self.target(1), .connection, probe: nil, at: start) { Task {} }
-        var expected = OriginNumbers(label: "http://o")
+        var expected = OriginNumbers(label: OriginLabels.other)
         (expected.isUp, expected.inFlight, expected.outageMilliseconds) = (false, 2, 1000)
-        #expect(registry.numbers(with: ["http://o"], at: start.adding(.seconds(1))) == [expected])
+        #expect(registry.numbers(with: [], at: start.adding(.seconds(1))) == [expected])
     }
 
     @Test func forgottenOriginIsReachable() {
@@ -429,6 +428,21 @@ import Testing
             return path
         }
         #expect(paths == ["/1", "/1", "/1", "/2"], "all have failed, so that they take turns once it is open")
+    }
+
+    @Test func authorityOfTheLastFailureIsKept() {
+        #expect(registry.authority(for: origin) == nil)
+        func fail(_ authority: String?) {
+            _ = registry.failed(origin, Self.target(1), .hangUp, probe: nil, authority: authority, at: start) {
+                Task {}
+            }
+        }
+        fail("one.example")
+        fail("two.example")
+        fail(nil)
+        #expect(registry.authority(for: origin) == "two.example")
+        registry.forget(origin, at: start)
+        #expect(registry.authority(for: origin) == nil)
     }
 
     @Test func reachableOriginIsNotProbed() {

@@ -27,7 +27,7 @@ import Testing
         var select = PurgeRequest.Selection()
         (select.urls, select.prefixes) = (["http://gw/a?b=1", "https://o.example/c"], ["http://gw/d/"])
         let purge = PurgeRequest(select).resolved { url in
-            url.host == "gw" ? try? TargetURI("https://o.example/v1\(url.requestTarget)") : nil
+            url.host == "gw" ? [try? TargetURI("https://o.example/v1\(url.requestTarget)")].compactMap(\.self) : []
         }
         func target(_ text: String) throws -> InvalidationScope { .target(try TargetURI(text)) }
         let scopes = try purge.scopes()

@@ -18,7 +18,7 @@ struct HostSpellingTests {
 
     struct Spelling: Sendable {
         let text: String
-        /// As it is keyed and sent to an origin with this default port.
+        /// As it is keyed and sent.
         let normal: String
 
         static func all(defaultPort: Int) -> [Spelling] {
@@ -28,7 +28,8 @@ struct HostSpellingTests {
             for name in names {
                 all += ["", ":"].map { Spelling(text: name + $0, normal: name.lowercased()) }
                 for port in ports {
-                    let normal = name.lowercased() + (port == defaultPort ? "" : ":\(port)")
+                    // Only the listener's port is kept.
+                    let normal = name.lowercased() + (port == 8080 ? ":8080" : "")
                     all += ["", "0", "000"].map { Spelling(text: "\(name):\($0)\(port)", normal: normal) }
                 }
             }
@@ -50,7 +51,10 @@ struct HostSpellingTests {
                 origin in
                 try await RunningGateway.with(
                     origin: origin.url,
-                    configure: { $0.routes = GatewayRoutes(origin: $0.routes.routes[0].origin, preservesHost: true) },
+                    configure: {
+                        $0.routes = GatewayRoutes(origin: $0.routes.routes[0].origin, preservesHost: true)
+                            .accepting([8080])
+                    },
                     configureTransport: { $0.trustRootsFile = roots }
                 ) { try await body($0, origin) }
             }

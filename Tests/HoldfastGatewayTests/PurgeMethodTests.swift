@@ -180,6 +180,18 @@ struct PurgeMethodTests {
         }
     }
 
+    /// Mutant: `client-purge-covers-one-port`.
+    @Test func purgeOfAPreservedHostCoversItsPorts() async throws {
+        try await withGateway(routes: { try Self.routes(to: $0).accepting([8093]) }) { gateway, _, purger in
+            for host in ["kept.example", "kept.example:8093", "kept.example:5"] {
+                let response = try await gateway.send("PURGE /a HTTP/1.1\r\nHost: \(host)\r\n\(Self.right)\r\n")
+                #expect(response.status == 200)
+            }
+            let urls = ["http://kept.example/k/a", "http://kept.example:8093/k/a"]
+            #expect(purger.purges.map(\.urls) == [urls, urls, urls])
+        }
+    }
+
     @Test func gatewayWithoutAPurgerRejectsPurges() async throws {
         try await RawOrigin.with { origin in
             try await RunningGateway.with(

@@ -1,5 +1,6 @@
 import HTTPCacheSemantics
 import HTTPTypes
+import HTTPWire
 import Testing
 
 @testable import GatewayRouting
@@ -206,7 +207,9 @@ struct RouteTests {
         arguments: [
             ("http://api.example/x?y", "http://o.example/v1/x?y"), ("http://o.example/v1/x", nil),
             ("http://shop.example/x", "http://shop.example/x"), ("http://10.0.0.7:8080/x?y", "http://shop.example/x?y"),
-            ("http://10.0.0.8/x", nil), ("http://10.0.0.9/x", nil), ("http://unknown.example/x", nil),
+            ("http://10.0.0.9/x", nil), ("http://unknown.example/x", nil),
+            // Both hosts are stored, each under its own name.
+            ("http://10.0.0.8/x", "http://a.example/x http://b.example/x"),
         ] as [(String, String?)]
     )
     func urlsLeadToWhereResponsesAreStored(_ url: String, _ expected: String?) throws {
@@ -215,12 +218,71 @@ struct RouteTests {
         }
         let routes = try GatewayRoutes([
             route("api.example", "http://o.example/v1", false), route("shop.example", "http://10.0.0.7:8080", true),
-            // Two hosts, or a pattern: one URL cannot stand for all.
+            // The hosts that match a pattern are not known.
             route("a.example", "http://10.0.0.8", true), route("b.example", "http://10.0.0.8", true),
             route("*.c.example", "http://10.0.0.9", true),
         ])
-        let found = routes.originURL(of: try TargetURI(url))
-        #expect(found?.uri == expected)
+        let found = routes.originURLs(of: try TargetURI(url)).map(\.uri)
+        #expect(found == expected?.split(separator: " ").map(String.init) ?? [])
+        #expect(routes.keepsClientsHosts(of: try TargetURI(url)) == (url == "http://10.0.0.9/x"))
+    }
+
+    struct Port: Sendable {
+        var route: String?
+        var scheme = "http"
+        var host: String
+        var expected: String
+    }
+
+    /// Mutant: `preserved-host-keeps-any-port`.
+    @Test(
+        arguments: [
+            Port(route: "a.local", host: "a.local", expected: "a.local"),
+            Port(route: "a.local", host: "a.local:5", expected: "a.local"),
+            Port(route: "a.local", host: "A.local:08093", expected: "a.local:8093"),
+            Port(route: "a.local", host: "a.local:443", expected: "a.local"),
+            Port(route: "a.local:9000", host: "a.local:9000", expected: "a.local:9000"),
+            // Without a port, a host means port 80, whatever the origin's scheme.
+            Port(route: "a.local:80", scheme: "https", host: "a.local", expected: "a.local"),
+            Port(route: "a.local:80", scheme: "https", host: "a.local:80", expected: "a.local"),
+            Port(route: "*.t.local", host: "x.t.local:2001", expected: "x.t.local"),
+            Port(route: nil, host: "b.local:2001", expected: "b.local"),
+            Port(route: nil, host: "b.local:8093", expected: "b.local:8093"),
+            Port(route: nil, host: "[::1]:2001", expected: "[::1]"),
+        ]
+    )
+    func portOfAPreservedHostIsOneOfTheConfiguration(_ port: Port) throws {
+        let origin = try GatewayOrigin("\(port.scheme)://10.0.0.7:18090")
+        let routes = try GatewayRoutes([GatewayRoute(host: port.route, origin: origin, preservesHost: true)])
+            .accepting([8093])
+        let host = try #require(RequestedHost(port.host))
+        let route = try #require(routes.choose(host: host, target: "/")).route
+        #expect(routes.routes[route].authority(for: host) == port.expected)
+        let target = try #require(
+            routes.mapping(of: TargetURI("\(port.scheme)://\(port.host)/"), isClients: true)?.target
+        )
+        #expect(target.authority == port.expected)
+        #expect(routes.endpoint(for: target) == origin.endpoint)
+    }
+
+    /// Mutant: `purge-of-a-preserved-host-covers-one-port`.
+    @Test(arguments: ["http://a.local/x?y", "http://a.local:8093/x?y", "http://a.local:5/x?y", "http://10.0.0.7/x?y"])
+    func urlsOfAPreservedHostHaveEachPort(_ url: String) throws {
+        let routes = try GatewayRoutes([
+            GatewayRoute(host: "a.local", origin: GatewayOrigin("http://10.0.0.7"), preservesHost: true)
+        ]).accepting([8093, 9000])
+        let expected = ["http://a.local/x?y", "http://a.local:8093/x?y", "http://a.local:9000/x?y"]
+        #expect(routes.originURLs(of: try TargetURI(url)).map(\.uri) == expected)
+    }
+
+    @Test func originURLDoesNotStandForTooManyHosts() throws {
+        let origin = try GatewayOrigin("http://10.0.0.7")
+        let hosts = try (0..<65).map { try GatewayRoute(host: "h\($0).local", origin: origin, preservesHost: true) }
+        let url = try TargetURI("http://10.0.0.7/x")
+        let most = try GatewayRoutes(Array(hosts.prefix(64)))
+        #expect(most.originURLs(of: url).count == 64 && !most.keepsClientsHosts(of: url))
+        let routes = try GatewayRoutes(hosts)
+        #expect(routes.originURLs(of: url).isEmpty && routes.keepsClientsHosts(of: url))
     }
 }
 

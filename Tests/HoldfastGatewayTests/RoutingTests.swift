@@ -140,10 +140,10 @@ struct RoutingTests {
         async throws
     {
         try await withTwo({ one, two in
-            [
-                try GatewayRoute(host: "two.local", origin: GatewayOrigin(two.url)),
-                try GatewayRoute(origin: GatewayOrigin(one.url), preservesHost: true),
-            ]
+            var preserved = try GatewayRoute(origin: GatewayOrigin(one.url), preservesHost: true)
+            // Otherwise, the port would be removed.
+            preserved.listenerPorts = [UInt16(two.port)]
+            return [try GatewayRoute(host: "two.local", origin: GatewayOrigin(two.url)), preserved]
         }) { gateway, one, two in
             let refused = try await gateway.send("GET / HTTP/1.1\r\nHost: \(two.authority)\r\n\r\n")
             #expect(refused.status == 421)

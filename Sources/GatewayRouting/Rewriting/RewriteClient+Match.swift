@@ -35,7 +35,9 @@ extension RewriteClient {
             try !reader.isUserInformation()
         else { return nil }
         let server = RewriteMap.Server(isSecure: isSecure, host: host, port: port)
-        if route.preservesHost, let requested, host == requested.name, port == requested.port ?? standard {
+        if route.preservesHost, let sent = requested.map(route.preserved), host == sent.name,
+            port == sent.port ?? standard
+        {
             return try matchPreserved(start.index..<reader.index, &reader, slash, before)
         }
         guard let origins = map.origins(of: server) else { return nil }

@@ -27,8 +27,12 @@ public struct GatewayRoute: Sendable, Hashable {
     /// The origin that requests are sent to.
     public let origin: GatewayOrigin
     /// Whether the client's `Host` is sent to the origin and becomes part of the key. For origins
-    /// that serve several names.
+    /// that serve several names. Its port is sent only if ``host`` or a listener has it.
     public let preservesHost: Bool
+
+    /// The ports of the gateway's listeners that clients write in `Host`. Without the ports that
+    /// URLs omit.
+    package var listenerPorts: Set<UInt16> = []
 
     /// The route's number among all routes of its file, from 1, by which metrics and the access log
     /// name a route without a name; `nil` if it is not from a file.
@@ -140,7 +144,23 @@ public struct GatewayRoute: Sendable, Hashable {
     /// sent to the origin.
     package func authority(for host: RequestedHost?) -> String {
         guard preservesHost, let host else { return origin.authority }
-        return host.authority(for: origin.scheme)
+        return preserved(host).authority(for: origin.scheme)
+    }
+
+    /// Returns a client's host as the origin gets it. A client may write any port in `Host`, so a
+    /// port counts only if the configuration has it.
+    func preserved(_ host: RequestedHost) -> RequestedHost {
+        // A client that names no port means 80.
+        if let port = pattern.port { return host.with(port: port == 80 ? nil : port) }
+        guard let port = host.port, !listenerPorts.contains(port) else { return host }
+        return host.with(port: nil)
+    }
+
+    /// Returns every authority under which responses to requests for a host may be stored.
+    package func authorities(for host: RequestedHost?) -> [String] {
+        guard preservesHost, let host else { return [origin.authority] }
+        let ports: [UInt16?] = pattern.port == nil ? [nil] + listenerPorts.sorted() : [nil]
+        return ports.map { authority(for: host.with(port: $0)) }
     }
 
     /// Whether a request on this route may have the given target at the origin. Several routes may

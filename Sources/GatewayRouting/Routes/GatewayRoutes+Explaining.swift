@@ -1,5 +1,6 @@
 package import HTTPCacheSemantics
 import HTTPTypes
+import HTTPWire
 
 extension GatewayRoutes {
     /// The request that the gateway would make for a URL.
@@ -10,30 +11,51 @@ extension GatewayRoutes {
         package var route: GatewayRoute?
     }
 
-    /// Returns the URL under which responses are stored for a URL that clients request, or for an
-    /// origin's URL if its route preserves the client's host; `nil` if no route leads there, or if
+    /// Returns the URLs under which responses are stored for a URL that clients request, or for an
+    /// origin's URL if its routes preserve the client's host; empty if no route leads there, or if
     /// responses are stored under the URL itself.
-    package func originURL(of url: TargetURI) -> TargetURI? {
-        guard let mapping = mapping(of: url) else { return nil }
-        return mapping.route == nil ? preservedURL(of: url) : mapping.target
+    ///
+    /// A preserved host has a URL for each port that it may keep.
+    package func originURLs(of url: TargetURI) -> [TargetURI] {
+        guard let mapping = mapping(of: url) else { return [] }
+        guard let route = mapping.route else {
+            return (preserved(of: url) ?? []).flatMap { Self.urls(of: url, on: $0.route, for: $0.host) }
+        }
+        return Self.urls(of: mapping.target, on: route, for: RequestedHost(url.authority))
     }
 
-    /// Returns an origin's URL with the host that clients request; `nil` unless exactly one such
-    /// host leads there.
-    private func preservedURL(of url: TargetURI) -> TargetURI? {
-        let leading = routes.filter { leads($0, to: url) }
-        let hosts = Set(leading.map { $0.preservesHost ? $0.host?.lowercased() : nil })
-        guard hosts.count == 1, case let host?? = hosts.first, !host.hasPrefix("*.") else { return nil }
-        let head = HTTPRequest(method: .get, scheme: url.scheme, authority: host, path: url.requestTarget)
-        return TargetURI(request: head)
+    /// The maximum number of hosts that an origin's URL stands for.
+    private static let hostLimit = 64
+
+    /// Returns the hosts under which responses of an origin's URL are stored, each with its route;
+    /// `nil` if there are too many, or any host or label is possible.
+    private func preserved(of url: TargetURI) -> [(route: GatewayRoute, host: RequestedHost)]? {
+        var hosts: [(route: GatewayRoute, host: RequestedHost)] = []
+        for route in routes where route.preservesHost && leads(route, to: url) {
+            guard case .exact(let name) = route.pattern.name, let host = RequestedHost(name),
+                hosts.count < Self.hostLimit
+            else { return nil }
+            hosts.append((route, host))
+        }
+        return hosts
     }
 
-    /// Returns whether the responses of an origin's URL are stored under the hosts that clients
-    /// request, and which hosts these are is not known.
-    package func keepsClientsHosts(of url: TargetURI) -> Bool {
-        let leading = routes.filter { leads($0, to: url) }
-        return !leading.isEmpty && leading.allSatisfy(\.preservesHost) && preservedURL(of: url) == nil
+    private static func urls(of target: TargetURI, on route: GatewayRoute, for host: RequestedHost?) -> [TargetURI] {
+        route.authorities(for: host).compactMap { authority in
+            TargetURI(
+                request: HTTPRequest(
+                    method: .get,
+                    scheme: route.origin.scheme,
+                    authority: authority,
+                    path: target.requestTarget
+                )
+            )
+        }
     }
+
+    /// Returns whether responses of an origin's URL are stored under hosts that clients request,
+    /// and which hosts these are is not known.
+    package func keepsClientsHosts(of url: TargetURI) -> Bool { preserved(of: url) == nil }
 
     private func leads(_ route: GatewayRoute, to url: TargetURI) -> Bool {
         route.origin.scheme == url.scheme && route.origin.host == url.host && route.origin.port == url.port
@@ -54,7 +76,7 @@ extension GatewayRoutes {
         let head = HTTPRequest(
             method: .get,
             scheme: route.origin.scheme,
-            authority: route.preservesHost ? url.authority : route.origin.authority,
+            authority: route.authority(for: RequestedHost(url.authority)),
             path: path
         )
         return TargetURI(request: head).map { Mapping(target: $0, route: route) }

@@ -71,6 +71,18 @@ public struct GatewayRoutes: Sendable {
         endpoints = OriginTable(routes)
     }
 
+    /// Returns the routes of a gateway that listens on these ports.
+    package func accepting(_ ports: Set<UInt16>) -> GatewayRoutes {
+        guard routes.contains(where: { $0.preservesHost && $0.listenerPorts != ports }) else { return self }
+        return GatewayRoutes(
+            unchecked: routes.map { route in
+                var route = route
+                route.listenerPorts = ports
+                return route
+            }
+        )
+    }
+
     /// Creates routes that are tried in the given order.
     ///
     /// - Throws: `InvalidSetting` if there are no routes; ``Conflict`` if a route's requests cannot

@@ -13,7 +13,7 @@ extension CacheEngine {
         if let refusal = prepared.refusalToForward(mode: prepared.mode) { throw refusal }
         let response: TransportResponse
         do {
-            let origin = Origin(target)
+            let origin = self.origin(of: target)
             let sending = try await prepared.sending().withContentBegun(for: request.client)
             try await enter(origin, request.client, within: prepared.hardTimeout(options))
             defer { origins.leave(origin, request.client) }

@@ -70,7 +70,7 @@ struct Exchange {
     /// Renews a stored response that was served. No caller waits for the renewal.
     private func renew(_ serve: ExchangeFlow.Serve) {
         guard serve.isToBeRefreshed else { return }
-        let origin = Origin(prepared.target)
+        let origin = engine.origin(of: prepared.target)
         let renewal = flow.renewal(
             of: serve,
             recent: engine.throttle.recent(key, at: flow.now)?.failure,
@@ -78,7 +78,13 @@ struct Exchange {
         )
         // The mode may have changed in the meantime.
         guard let renewal, engine.modes.mode(for: prepared.presentedTarget) != .offline else { return }
-        let fetcher = Fetcher(engine: engine, prepared: renewal.prepared, key: key, plan: renewal.plan)
+        let fetcher = Fetcher(
+            engine: engine,
+            origin: origin,
+            prepared: renewal.prepared,
+            key: key,
+            plan: renewal.plan
+        )
         guard let finder = engine.finder, let peerKey = finder.worthwhile(renewal.prepared.fleetKey) else {
             return renew(by: fetcher)
         }
@@ -96,7 +102,7 @@ struct Exchange {
 
     /// Starts the fetch, unless the origin is busy.
     private func renew(by fetcher: Fetcher) {
-        let origin = Origin(prepared.target)
+        let origin = fetcher.origin
         guard engine.origins.enterIfFree(origin, request.client) else { return }
         guard case .lead(let inFlight) = admission(to: fetcher.plan, as: .background) else {
             return engine.origins.leave(origin, request.client)
@@ -109,7 +115,7 @@ struct Exchange {
     /// - Returns: `nil` if the store must be searched again.
     private mutating func ask() async throws -> CacheResponse? {
         if await lookUpAtPeers() { return nil }
-        let origin = Origin(prepared.target)
+        let origin = engine.origin(of: prepared.target)
         let recent = request.isProbe ? nil : engine.throttle.recent(key, at: flow.now)?.failure
         switch flow.considered(recent: recent, verdict: verdict(of: origin)) {
         case .admit: break
@@ -142,7 +148,8 @@ struct Exchange {
         guard let finder = engine.finder, let peerKey = finder.worthwhile(flow.peerKey),
             !engine.inFlightFetches.isInFlight(key), let plan = flow.plan
         else { return false }
-        let fetcher = Fetcher(engine: engine, prepared: prepared, key: key, plan: plan)
+        let origin = engine.origin(of: prepared.target)
+        let fetcher = Fetcher(engine: engine, origin: origin, prepared: prepared, key: key, plan: plan)
         let patience = flow.waitLimit
         let lookup = await finder.find(peerKey) { find in await fetcher.accept(peerKey, patience: patience, find) }
         find = lookup.find
@@ -177,7 +184,14 @@ struct Exchange {
         if request.isProbe { inFlight.keepGoing() }
         let lease = find?.takeLease()
         find = nil
-        let fetcher = Fetcher(engine: engine, prepared: prepared, key: key, plan: plan, lease: lease)
+        let fetcher = Fetcher(
+            engine: engine,
+            origin: engine.origin(of: prepared.target),
+            prepared: prepared,
+            key: key,
+            plan: plan,
+            lease: lease
+        )
         inFlight.start(on: request.executionContext.executor) { await fetcher.run($0) }
     }
 

@@ -51,9 +51,10 @@ package final class ExchangeAttempt: Sendable {
     private struct Fetch {
         let fetcher: Fetcher
         let inFlight: InFlightFetch
-        let origin: Origin
         let requestTime: Timestamp
         let completion: Completion
+
+        var origin: Origin { fetcher.origin }
     }
 
     private let engine: CacheEngine
@@ -131,7 +132,7 @@ package final class ExchangeAttempt: Sendable {
             !engine.isTraced, prepared.method == .get, prepared.request.isCollapsible, !prepared.request.isProbe,
             !prepared.sendsUnkeyedCookies, !engine.mayLook(prepared)
         else { return false }
-        let origin = Origin(prepared.target)
+        let origin = engine.origin(of: prepared.target)
         let (client, engine, prepared) = (prepared.request.client, engine, prepared)
         // No stored response can be served, so send the request only if the origin counts as
         // reachable.
@@ -156,9 +157,8 @@ package final class ExchangeAttempt: Sendable {
             state.flow = flow
             state.beginning = .waiting(inFlight)
             return Fetch(
-                fetcher: Fetcher(engine: engine, prepared: prepared, key: key, plan: plan),
+                fetcher: Fetcher(engine: engine, origin: origin, prepared: prepared, key: key, plan: plan),
                 inFlight: inFlight,
-                origin: origin,
                 requestTime: engine.clock.now(),
                 completion: completion
             )

@@ -65,6 +65,7 @@ extension CacheEngine {
             failure,
             // Use the request as received, because the rules are applied to it again.
             probe: isProbed ? prepared.presented : nil,
+            authority: prepared.presented.head.authority,
             at: now
         ) {
             Task { [weak self] in await Self.probe(origin) { self } }
@@ -198,6 +199,10 @@ extension CacheEngine {
         guard mode == .automatic else { return }
         var hasFailed = false
         if let request = origins.probe(origin, among: probeRequests(of: origin)) {
+            guard leads(request, to: origin) else {
+                origins.forget(origin, at: clock.now())
+                return
+            }
             guard mode(for: request) != .offline else { return }
             hasFailed = await !sendProbe(request, to: origin)
         }
@@ -206,6 +211,13 @@ extension CacheEngine {
         guard !Task.isCancelled else { return }
         if hasFailed { telemetry.origins.probed(origin, .failed) }
         if origins.probeFailed(origin, at: clock.now()) { becameUnreachable(origin) }
+    }
+
+    /// Whether a probe's target still has this origin. After a reload, another origin may get the
+    /// requests for a client's host.
+    private func leads(_ probe: CacheRequest, to origin: Origin) -> Bool {
+        guard let targetOrigins, let target = TargetURI(request: probe.head) else { return true }
+        return targetOrigins.origin(of: target) == origin
     }
 
     /// - Returns: whether there was a response.
@@ -227,9 +239,10 @@ extension CacheEngine {
     /// Returns two requests that any origin can answer, if only with 404. There are two, because
     /// one of their targets may be the target that fails.
     private func probeRequests(of origin: Origin) -> [(request: CacheRequest, target: Int)] {
-        ["/", "/robots.txt"].compactMap { path in
+        let authority = origins.authority(for: origin) ?? origin.authority
+        return ["/", "/robots.txt"].compactMap { path in
             let request = CacheRequest(
-                head: HTTPRequest(method: .head, scheme: origin.scheme, authority: origin.authority, path: path)
+                head: HTTPRequest(method: .head, scheme: origin.scheme, authority: authority, path: path)
             )
             return prepare(request).map { (request, $0.asked.target) }
         }

@@ -8,6 +8,9 @@ import HTTPTypes
 /// with stored bytes, storing and sharing a body, checking content, and sharing with other nodes.
 struct Fetcher: Sendable {
     let engine: CacheEngine
+    /// The origin that counts the request, from its start to its end. A reload may change the
+    /// target's origin in between.
+    let origin: Origin
     let prepared: PreparedRequest
     let key: StoreKey
     let plan: FetchPlan
@@ -19,10 +22,15 @@ struct Fetcher: Sendable {
 
     /// A fetcher for the same request without the cache's validators.
     var unconditional: Fetcher {
-        Fetcher(engine: engine, prepared: prepared, key: key, plan: plan.unconditional(request.head), lease: lease)
+        Fetcher(
+            engine: engine,
+            origin: origin,
+            prepared: prepared,
+            key: key,
+            plan: plan.unconditional(request.head),
+            lease: lease
+        )
     }
-
-    var origin: Origin { Origin(prepared.target) }
 
     /// The progress of a fetch when a task takes it over.
     enum Beginning {

@@ -7,9 +7,16 @@ package struct Origin: Sendable, Hashable, CustomStringConvertible {
     let port: UInt16
 
     package init(_ target: TargetURI) {
-        scheme = target.scheme
-        host = target.host
-        port = target.port
+        self.init(scheme: target.scheme, host: target.host, port: target.port)
+    }
+
+    /// - Parameters:
+    ///   - scheme: `http` or `https`.
+    ///   - host: in lowercase; an IPv6 address in brackets.
+    package init(scheme: String, host: String, port: UInt16) {
+        self.scheme = scheme
+        self.host = host
+        self.port = port
     }
 
     /// The authority as it appears in a request, without the scheme's default port.

@@ -17,6 +17,9 @@ package final class OriginRegistry: Sendable {
         /// The request to repeat as a probe if no connection can be opened: the last GET that
         /// failed in this way.
         var probe: CacheRequest?
+        /// The authority in the last request that failed. A probe of another target has it too,
+        /// because the origin may not know its own name.
+        var authority: String?
         var probing: Task<Void, Never>?
         var nextProbe: Timestamp?
         /// The time up to which the current outage is included in ``State/outages``; `nil` if it is
@@ -205,6 +208,7 @@ package final class OriginRegistry: Sendable {
     ///
     /// - Parameters:
     ///   - probe: the failed request, if it can be repeated as a probe.
+    ///   - authority: the authority in the failed request.
     ///   - startProbing: starts the task that probes, immediately or periodically.
     /// - Returns: whether the origin is now treated as unreachable, and was not before.
     func failed(
@@ -212,6 +216,7 @@ package final class OriginRegistry: Sendable {
         _ asked: AskedTarget,
         _ failure: Breaker.Failure,
         probe: CacheRequest?,
+        authority: String? = nil,
         at now: Timestamp,
         startProbing: () -> Task<Void, Never>
     ) -> Bool {
@@ -220,6 +225,7 @@ package final class OriginRegistry: Sendable {
                 return false
             }
             let record = state.record(of: origin)
+            if let authority { record.authority = authority }
             if failure == .connection, var probe {
                 // No client receives a probe's interim responses, and its outcome is not logged.
                 probe.onInformational = nil
@@ -262,6 +268,9 @@ package final class OriginRegistry: Sendable {
 
     /// Why the last request to an origin failed; `nil` if it succeeded.
     func cause(of origin: Origin) -> FailureCause? { state.withLock { $0.records[origin]?.notes.last } }
+
+    /// Returns the authority in the last request to an origin that failed; `nil` if none is known.
+    func authority(for origin: Origin) -> String? { state.withLock { $0.records[origin]?.authority } }
 
     /// Returns the time to wait before the next probe; `nil` if the origin is reachable.
     func nextProbe(_ origin: Origin, jitter: Double) -> Duration? {

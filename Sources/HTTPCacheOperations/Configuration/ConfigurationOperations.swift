@@ -18,12 +18,12 @@ package protocol ConfigurationOperations: Sendable {
     /// The servers of these origins, if the configuration specifies more than the origin's URL.
     var originServers: [String: [OriginCondition.Server]] { get }
 
-    /// Returns the URL under which responses are stored for a URL that clients request, such as
+    /// Returns the URLs under which responses are stored for a URL that clients request, such as
     /// `https://a.example/v1/feed` for `http://gateway/feed`, or for an origin's URL if its route
     /// preserves the client's host.
     ///
-    /// - Returns: `nil` if no route leads there, or if responses are stored under the URL itself.
-    func originURL(of url: TargetURI) -> TargetURI?
+    /// - Returns: none if no route leads there, or if responses are stored under the URL itself.
+    func originURLs(of url: TargetURI) -> [TargetURI]
 
     /// The names of the routes that have a name, in order.
     var routeNames: [String] { get }
@@ -60,7 +60,7 @@ extension ConfigurationOperations {
     package var ruleUses: [RuleUse] { [] }
 
     /// No routes.
-    package func originURL(of url: TargetURI) -> TargetURI? { nil }
+    package func originURLs(of url: TargetURI) -> [TargetURI] { [] }
 
     /// No servers.
     package var originServers: [String: [OriginCondition.Server]] { [:] }

@@ -144,7 +144,7 @@ final class RefreshRegistry: Sendable {
 
 extension CacheEngine {
     fileprivate func isUnreachable(_ target: RefreshTarget) -> Bool {
-        mode == .automatic && TargetURI(request: target.request).map { origins.isOpen(Origin($0)) } == true
+        mode == .automatic && TargetURI(request: target.request).map { origins.isOpen(origin(of: $0)) } == true
     }
 
     /// Repeats a request and reads its response to the end, so that the response is stored.

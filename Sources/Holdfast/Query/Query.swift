@@ -126,7 +126,9 @@ public final class Query<Value: Sendable> {
         work.set(.changes, following)
         let modes = client.modeChanges.changes(limit: 1) { _ in true }
         work.set(.mode, Task { [weak self] in for await _ in modes { self?.handle(.modeChanged) } })
-        if let target = TargetURI(request: prepared.request.head) { watch(Origin(target), client.engine.origins) }
+        if let target = TargetURI(request: prepared.request.head) {
+            watch(client.engine.origin(of: target), client.engine.origins)
+        }
         handle(.started)
     }
 

@@ -219,7 +219,11 @@ extension Configuration {
             // With 'preserve-host', targets contain the client's host instead of the origin's.
             let authority: String
             if route.preservesHost {
-                authority = route.host.map { $0.hasPort ? $0 : "\($0):*" } ?? "**:*"
+                // A client that names no port means 80, and its target has no port.
+                authority =
+                    route.host.map { host in
+                        host.hasSuffix(":80") ? host.withoutPort : host.hasPort ? host : "\(host):*"
+                    } ?? "**:*"
             } else {
                 authority = target.authority
             }

@@ -17,10 +17,12 @@ struct RouteTargets: Hashable {
         base = PathPrefix(target.path)
         if route.preservesHost {
             // Targets have the client's host instead of the origin's. Without a port in the route's
-            // host, the client chooses it.
+            // host, the port of a listener is possible.
             let requested = route.host?.lowercased()
+            let named = requested.flatMap { $0.hasPort ? UInt16($0.dropFirst($0.withoutPort.count + 1)) : nil }
             host = requested?.withoutPort
-            port = requested.flatMap { $0.hasPort ? UInt16($0.dropFirst($0.withoutPort.count + 1)) : nil }
+            // A client that names no port means 80, and its target has no port.
+            port = named == 80 ? (isHTTPS ? 443 : 80) : named
         } else {
             host = target.host
             port = target.port

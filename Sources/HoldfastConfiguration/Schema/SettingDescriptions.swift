@@ -204,7 +204,7 @@ enum SettingDescriptions {
         "route.path":
             "The prefix of the request path, compared as rules compare paths. It is removed before the request is sent. Default: '/'.",
         "route.preserve-host":
-            "'true': the client's host is sent to the origin, and is part of the key and of the target that 'match.url' matches. Default: 'false'.",
+            "'true': the client's host is sent to the origin, and is part of the key and of the target that 'match.url' matches. Its port is kept only if 'host' or a listener has it. Default: 'false'.",
         "route.respond":
             "'{status, location, body, content-type}': the gateway answers by itself. Such a route can only have 'name', 'host', 'path' and 'match'. Default: none.",
         "route.respond.body":

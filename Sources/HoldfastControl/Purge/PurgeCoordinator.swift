@@ -14,7 +14,7 @@ actor PurgeCoordinator {
     let refreshes: (any RefreshOperations)?
     private let clock: any WallClock
     private let logger: Logger
-    private let originURL: @Sendable (TargetURI) -> TargetURI?
+    private let originURLs: @Sendable (TargetURI) -> [TargetURI]
     private let purges = Limiter(permits: 1, waitingLimit: waitingLimit)
     private let counts = Limiter(permits: 2, waitingLimit: waitingLimit)
     private var rate = PurgeRate()
@@ -42,7 +42,7 @@ actor PurgeCoordinator {
     ///
     /// - Parameters:
     ///   - sequence: the sequence number of the last invalidation so far.
-    ///   - originURL: returns the origin's URL for a URL that clients request; `nil` for other
+    ///   - originURLs: returns the origin's URLs for a URL that clients request; none for other
     ///     URLs.
     init(
         _ operations: any StoreOperations,
@@ -50,9 +50,9 @@ actor PurgeCoordinator {
         since sequence: Int64,
         clock: any WallClock,
         logger: Logger,
-        originURL: @escaping @Sendable (TargetURI) -> TargetURI? = { _ in nil }
+        originURLs: @escaping @Sendable (TargetURI) -> [TargetURI] = { _ in [] }
     ) {
-        self.originURL = originURL
+        self.originURLs = originURLs
         self.operations = operations
         self.refreshes = refreshes
         self.clock = clock
@@ -85,7 +85,7 @@ actor PurgeCoordinator {
         key: IdempotencyKey? = nil,
         by client: String
     ) async throws -> PurgeResult {
-        let purge = purge.resolved(originURL)
+        let purge = purge.resolved(originURLs)
         // Reject an invalid purge before it takes a permit. A purge may have 1,000 selectors, so
         // check it outside the actor.
         do {

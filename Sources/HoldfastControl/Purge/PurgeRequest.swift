@@ -58,10 +58,10 @@ package struct PurgeRequest: Sendable, Hashable, Encodable {
 
     /// Returns the purge, which now also selects the origin's URL for each client's URL and prefix.
     ///
-    /// - Parameter originURL: returns the origin's URL for a client's; `nil` for other URLs.
-    package func resolved(_ originURL: (TargetURI) -> TargetURI?) -> PurgeRequest {
+    /// - Parameter originURLs: returns the origin's URLs for a client's; none for other URLs.
+    package func resolved(_ originURLs: (TargetURI) -> [TargetURI]) -> PurgeRequest {
         func resolve(_ texts: [String]) -> [String] {
-            texts.compactMap { text in (try? TargetURI(text)).flatMap(originURL)?.description }
+            texts.flatMap { text in (try? TargetURI(text)).map(originURLs)?.map(\.description) ?? [] }
         }
         var purge = self
         purge.atOrigins.urls = resolve(select.urls)

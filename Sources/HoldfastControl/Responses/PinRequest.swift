@@ -19,9 +19,9 @@ package struct PinRequest: Sendable, Hashable, Encodable {
 
     /// Returns the change, which now also selects the origin's URLs, as
     /// ``PurgeRequest/resolved(_:)`` does.
-    package func resolved(_ originURL: (TargetURI) -> TargetURI?) -> PinRequest {
+    package func resolved(_ originURLs: (TargetURI) -> [TargetURI]) -> PinRequest {
         var change = self
-        change.atOrigins = PurgeRequest(select, reason: reason).resolved(originURL)
+        change.atOrigins = PurgeRequest(select, reason: reason).resolved(originURLs)
         return change
     }
 

@@ -133,7 +133,7 @@ package final class ControlServer: Service {
             since: sequence,
             clock: clock,
             logger: logger,
-            originURL: { operations.originURL(of: $0) }
+            originURLs: { operations.originURLs(of: $0) }
         )
         metrics.add(PurgeMetrics(coordinator: coordinator))
         responder = ControlResponder(

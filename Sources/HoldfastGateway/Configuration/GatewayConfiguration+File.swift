@@ -61,6 +61,7 @@ extension GatewayConfiguration {
         if !fixedRoutes.isEmpty { answeredSchemes = configuration.answeredSchemes }
         let wanted = listeners.isEmpty ? try [GatewayListener](configuration) : listeners
         if !wanted.isEmpty { self.listeners = wanted }
+        self.routes = routes.accepting(self.listeners.clientPorts)
         let shared = Self.sharedAddresses(configuration, self.listeners, areReplaced: !listeners.isEmpty)
         guard shared.isEmpty else { throw ConfigurationError(shared) }
         // The transport reports invalid URLs.
@@ -107,5 +108,17 @@ extension GatewayConfiguration {
             if case .address(let address, _, _, _) = listener { "\(address)" } else { nil }
         }
         return configuration.sharedAddresses(with: addresses, areDefault: !areReplaced)
+    }
+}
+
+extension GatewayRoutes {
+    /// Reads the routes of a configuration file for its own listeners, for tools.
+    ///
+    /// - Throws: `ConfigurationError`
+    package init(of configuration: HoldfastConfiguration.Configuration) throws {
+        let routes = try GatewayRoutes(configuration.routes, file: configuration.file)
+        let listeners = try [GatewayListener](configuration)
+        let standard = GatewayConfiguration(routes: routes).listeners
+        self = routes.accepting((listeners.isEmpty ? standard : listeners).clientPorts)
     }
 }

@@ -94,6 +94,11 @@ public struct ListenFailure: Error, Sendable, CustomStringConvertible {
 }
 
 extension Array<GatewayListener> {
+    /// The ports that clients write in `Host`: not those that URLs omit, and not a free port.
+    var clientPorts: Set<UInt16> {
+        Set(compactMap { UInt16(exactly: $0.place.port) }).subtracting([0, 80, 443])
+    }
+
     /// The listeners of a configuration file, in order.
     init(_ configuration: HoldfastConfiguration.Configuration) throws {
         self = try configuration.resolvedListeners.map { listener in

@@ -70,8 +70,14 @@ extension GatewayService {
                 )
             )
         }
-        // Rules may remove parameters from keys.
-        purge.urls = engine.keyedTargets(of: target).map(\.description)
+        // A preserved host has a copy for each port that it may keep, and rules may remove
+        // parameters from keys.
+        let copies = routes.routes[choice.route].authorities(for: request.authority).compactMap { authority in
+            var copy = head
+            copy.authority = authority
+            return TargetURI(request: copy)
+        }
+        purge.urls = copies.flatMap { engine.keyedTargets(of: $0) }.map(\.description)
         return purge
     }
 }

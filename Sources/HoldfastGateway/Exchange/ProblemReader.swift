@@ -33,7 +33,7 @@ struct ProblemReader {
         url = Redaction.uriText(host + request.target, limit: 2048)
         prefersHTML = AcceptedMedia.prefersHTML(request.fields)
         mayRetry = request.method == .get || request.method == .head
-        lastContact = route?.origin(of: request).flatMap { contacts.last(with: $0) }
+        lastContact = route.flatMap { contacts.last(with: $0.origin) }
         self.route = route
     }
 

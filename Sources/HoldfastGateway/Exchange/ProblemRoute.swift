@@ -19,10 +19,6 @@ final class ProblemRoute: Sendable {
     /// Returns the page that the route has for a problem; `nil` for the gateway's own page.
     func page(for problem: Problem) -> RoutePage? { problem.isOutage ? offlinePage : errorPage }
 
-    /// Returns the origin of a request as the engine knows it: with the client's host if the route
-    /// preserves it.
-    func origin(of request: GatewayRequest) -> Origin? {
-        let authority = route.authority(for: request.authority)
-        return (try? TargetURI("\(route.origin.scheme)://\(authority)/")).map { Origin($0) }
-    }
+    /// The route's origin, as the engine knows it.
+    var origin: Origin { Origin(scheme: route.origin.scheme, host: route.origin.host, port: route.origin.port) }
 }

@@ -97,7 +97,7 @@ final class OriginTelemetry: MetricsCollector {
 
     /// Adds the names of these routes' origins and their mirrors.
     func configure(_ routes: GatewayRoutes, _ origins: GatewayOrigins?) {
-        labels.configure(routes.originNames, aliases: routes.originAliases, standard: routes.onlyOriginName)
+        labels.configure(routes.originNames)
         state.withLock { state in
             for route in routes.routes where labels.label(of: route.origin.name) != OriginLabels.other {
                 state.names[route.endpoint] = route.origin.name
@@ -197,24 +197,5 @@ extension GatewayRoutes {
     fileprivate var originNames: [String] {
         var seen: Set<String> = []
         return routes.map(\.origin.name).filter { seen.insert($0).inserted }
-    }
-
-    /// The name of the origin, if there is only one origin.
-    fileprivate var onlyOriginName: String? { originNames.count == 1 ? originNames.first : nil }
-
-    /// The hosts that are sent to an origin instead of its own host, with the origin of each. The
-    /// engine identifies an origin by the host in its requests.
-    fileprivate var originAliases: [String: String] {
-        var aliases: [String: String] = [:]
-        for route in routes where route.preservesHost {
-            guard case .exact(let host) = route.pattern.name else { continue }
-            let scheme = route.origin.scheme
-            let standard: UInt16 = scheme == "https" ? 443 : 80
-            for port in Set([route.pattern.port ?? standard, standard]) {
-                let name = "\(scheme)://\(TargetURI.authority(scheme: scheme, host: host, port: port))"
-                if aliases[name] == nil { aliases[name] = route.origin.name }
-            }
-        }
-        return aliases
     }
 }

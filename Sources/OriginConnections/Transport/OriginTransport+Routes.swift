@@ -1,5 +1,6 @@
 public import GatewayRouting
-import HTTPCacheSemantics
+package import HTTPCache
+package import HTTPCacheSemantics
 import HTTPTypes
 import Synchronization
 
@@ -40,9 +41,28 @@ struct RoutesInUse: Sendable {
     func routes(for head: HTTPRequest) -> Shared? {
         // Usually there are no previous routes. Returning early avoids searching the current routes
         // twice.
-        guard previous != nil, let target = TargetURI(request: head), current?.routes.endpoint(for: target) == nil
-        else { return current }
+        guard previous != nil, let target = TargetURI(request: head) else { return current }
+        return routes(to: target)
+    }
+
+    /// Returns the current routes, or the previous routes if no current route leads to a target.
+    func routes(to target: TargetURI) -> Shared? {
+        guard previous != nil, current?.routes.endpoint(for: target) == nil else { return current }
         return previous
+    }
+}
+
+extension OriginTransport: TargetOrigins {
+    /// Returns the origin of the route that leads to a target, whatever host the target names.
+    package func origin(of target: TargetURI) -> Origin {
+        guard let shared = routesInUse.withLock({ $0.routes(to: target) }),
+            let endpoint = shared.routes.endpoint(for: target)
+        else { return Origin(target) }
+        return Origin(
+            scheme: endpoint.isSecure ? "https" : "http",
+            host: endpoint.host,
+            port: endpoint.port
+        )
     }
 }
 

@@ -17,7 +17,7 @@ extension GatewayLocation {
         guard let url = try? TargetURI("http://\(host)/") else { return nil }
         let target: TargetURI?
         if socket == nil, let routes = (try? namedStore(warns: false))?.routes {
-            target = routes.originURL(of: url)
+            target = routes.originURLs(of: url).first
         } else {
             let value = url.uri.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? url.uri
             do {

@@ -137,7 +137,7 @@ struct GatewayLocation: ParsableArguments {
         return NamedStore(
             folder: folder,
             settings: CacheManager.Configuration(configuration.store),
-            routes: try? GatewayRoutes(configuration.routes, file: path)
+            routes: try? GatewayRoutes(of: configuration)
         )
     }
 

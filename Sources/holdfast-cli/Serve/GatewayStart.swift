@@ -203,6 +203,7 @@ struct GatewayStart: Sendable {
         )
         parts.fleet = member?.fleetResponses
         parts.contact = member?.contact
+        parts.targetOrigins = transport
         parts.job = job?.run
         parts.observeJob = job?.observe
         parts.nearestInJob = job?.nearest

@@ -92,8 +92,8 @@ actor ReloadableConfiguration: ConfigurationOperations {
     nonisolated var drainDelay: Duration { current.withLock { $0.settings.drainDelay(start: start) } }
     nonisolated var routedOrigins: [String] { current.withLock { $0.settings.origins } }
     nonisolated var originServers: [String: [OriginCondition.Server]] { parts.transport.originServers }
-    nonisolated func originURL(of url: TargetURI) -> TargetURI? {
-        current.withLock { $0.settings.gateway.routes }.originURL(of: url)
+    nonisolated func originURLs(of url: TargetURI) -> [TargetURI] {
+        current.withLock { $0.settings.gateway.routes }.originURLs(of: url)
     }
     nonisolated var ruleUses: [RuleUse] {
         let (parts, rules) = current.withLock { ($0.effective.rules, $0.settings.file.rules) }

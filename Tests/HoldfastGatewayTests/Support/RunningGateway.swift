@@ -65,6 +65,8 @@ struct RunningGateway: Sendable {
         )
         let store = InMemoryResponseStore(hasResidentBodies: hasResidentBodies)
         let clock = ManualClock()
+        var parts = CacheEngine.Parts(clock: clock, sleeper: sleeper)
+        parts.targetOrigins = transport
         let engine = CacheEngine(
             store: wrap(store),
             transport: transport,
@@ -73,7 +75,7 @@ struct RunningGateway: Sendable {
             mode: mode,
             options: options,
             rules: rules,
-            parts: .init(clock: clock, sleeper: sleeper),
+            parts: parts,
             logger: logger
         )
         let server = GatewayServer(
