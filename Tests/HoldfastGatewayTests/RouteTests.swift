@@ -275,6 +275,24 @@ struct RouteTests {
         #expect(routes.originURLs(of: try TargetURI(url)).map(\.uri) == expected)
     }
 
+    /// Mutant: `origins-own-host-is-found`.
+    @Test(
+        arguments: [
+            ("http://a.local/x", true), ("http://a.local:8093/x", true), ("http://a.local:5/x", false),
+            ("https://a.local/x", false), ("http://10.0.0.7:18090/x", false), ("http://c.t.local/y/x", true),
+            ("http://c.t.local/x", false), ("http://t.local/y/x", false), ("http://o.example/v1/x", true),
+            ("http://o.example/x", false), ("http://o.example:8093/v1/x", false),
+        ]
+    )
+    func clientsFindTheTargetsOfRoutes(_ url: String, isFound: Bool) throws {
+        let routes = try GatewayRoutes([
+            GatewayRoute(host: "a.local", origin: GatewayOrigin("http://10.0.0.7:18090"), preservesHost: true),
+            GatewayRoute(host: "*.t.local", origin: GatewayOrigin("http://10.0.0.8/y"), preservesHost: true),
+            GatewayRoute(origin: GatewayOrigin("http://o.example/v1")),
+        ]).accepting([8093])
+        #expect(routes.find(try TargetURI(url)) == isFound)
+    }
+
     @Test func originURLDoesNotStandForTooManyHosts() throws {
         let origin = try GatewayOrigin("http://10.0.0.7")
         let hosts = try (0..<65).map { try GatewayRoute(host: "h\($0).local", origin: origin, preservesHost: true) }

@@ -172,5 +172,12 @@ public struct GatewayRoute: Sendable, Hashable {
         return target.host == origin.host && target.port == origin.port
     }
 
+    /// Whether a client that names a host may get the response that is stored for a target.
+    func finds(_ target: TargetURI) -> Bool {
+        guard mayLead(to: target), preservesHost else { return mayLead(to: target) }
+        guard pattern.includes(target), let host = RequestedHost(target.authority) else { return false }
+        return authorities(for: host).contains(target.authority)
+    }
+
     package var endpoint: OriginEndpoint { origin.endpoint }
 }

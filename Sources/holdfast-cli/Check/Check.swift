@@ -16,7 +16,7 @@ struct Check: AsyncParsableCommand {
 
             An invalid file prints one line per finding to standard error. A valid file prints the effective value of each setting, defaults included, the responses that its \
             routes cannot serve offline because of a directive that no rule overrides (must-revalidate, proxy-revalidate, no-cache or s-maxage), and a summary. With '--store', the command also counts \
-            the stored responses; the store is opened read-only. 'scheme' counts responses that no client finds, because 'listen' or 'clients.trusted' changed which schemes clients use.
+            the stored responses; the store is opened read-only. 'route' counts responses to which no route leads anymore, and 'scheme' those that no client finds because 'listen' or 'clients.trusted' changed which schemes clients use.
 
             A value with variables is shown as written, such as '${NAME}', and never with the variable's value. Findings name the file and line, also in files of 'include'.
 
@@ -98,9 +98,8 @@ struct Check: AsyncParsableCommand {
     private func examine(_ configuration: Configuration) async throws -> Report {
         // A configuration without routes is for the library.
         let gateway = configuration.routeCount == 0 ? nil : try GatewayConfiguration(configuration)
-        let routes = gateway?.routes.routes ?? []
         let warnings = try ConfigurationCheck.warnings(of: configuration, gateway)
-        var offline = OfflineResponses(routes, configuration.rules, schemes: configuration.clientSchemes)
+        var offline = OfflineResponses(gateway?.routes, configuration.rules, schemes: configuration.clientSchemes)
         if let store {
             do {
                 try await count(store, &offline)

@@ -7,8 +7,8 @@ import HoldfastConfiguration
 import HoldfastGateway
 
 /// The responses that are not served offline: a directive forbids stale use and no rule overrides
-/// the directive, or the response was stored for clients that use another scheme. A gateway returns
-/// 504 for them. RFC 9111 §4.2.4
+/// the directive, no route leads to the response anymore, or it was stored for clients that use
+/// another scheme. A gateway returns 504 for them. RFC 9111 §4.2.4
 struct OfflineResponses {
     /// One route.
     struct Route: Encodable {
@@ -34,12 +34,15 @@ struct OfflineResponses {
     struct Stored: Encodable {
         var responses = 0
         var refused = 0
-        /// The number of responses that each directive refuses, and the number for ``scheme``.
+        /// The number of responses that each directive refuses, and the numbers for ``route`` and
+        /// ``scheme``.
         var refusedBy: [String: Int] = [:]
         /// Some of the refused responses, with their secrets replaced.
         var examples: [String] = []
 
         static let exampleLimit = 5
+        /// The reason for responses that no client finds, because no route leads to them.
+        static let route = "route"
         /// The reason for responses that no client finds, because of its scheme.
         static let scheme = "scheme"
     }
@@ -62,6 +65,7 @@ struct OfflineResponses {
     /// examined.
     private(set) var others: Stored?
     private let gateway: [GatewayRoute]
+    private let routing: GatewayRoutes?
     private let rules: RuleSet
     /// The schemes that clients use; empty for a library.
     private let schemes: Set<String>
@@ -75,9 +79,11 @@ struct OfflineResponses {
     /// Determines the effect of the rules, without a store.
     ///
     /// - Parameters:
-    ///   - gateway: the gateway's routes; empty for a library, which is a private cache.
+    ///   - routing: the gateway's routes; `nil` for a library, which is a private cache.
     ///   - schemes: the schemes that the gateway's clients use; empty for a library.
-    init(_ gateway: [GatewayRoute], _ rules: RuleSet, schemes: Set<String>) {
+    init(_ routing: GatewayRoutes?, _ rules: RuleSet, schemes: Set<String>) {
+        let gateway = routing?.routes ?? []
+        self.routing = routing
         self.gateway = gateway
         self.schemes = schemes
         self.rules = rules
@@ -155,7 +161,9 @@ struct OfflineResponses {
             var policy = CachePolicy(kind: gateway.isEmpty || entry.partition == .principal ? .private : .shared)
             policy.overriding = rules.rules(for: request)
             let refused: String? =
-                if !RuledResponse(response, rules: rules, policy: policy).isFound(byClientsUsing: schemes) {
+                if routing?.find(components.target) == false {
+                    Stored.route
+                } else if !RuledResponse(response, rules: rules, policy: policy).isFound(byClientsUsing: schemes) {
                     Stored.scheme
                 } else if case .forbidden(let name) = policy.staleUse(of: response.head) {
                     name
@@ -233,6 +241,11 @@ extension OfflineResponses.Stored {
                 + reasons.map { "\($0.value) for \($0.key)" }.joined(separator: ", ")
         ]
         lines += examples.map { "    \($0)" }
+        if refusedBy[Self.route] != nil {
+            lines.append(
+                "    route: no route leads there ('host', 'path', 'origin', 'preserve-host', ports of 'listen'), so fetched again"
+            )
+        }
         if refusedBy[Self.scheme] != nil {
             lines.append(
                 "    scheme: stored for no scheme that clients use ('listen', 'clients.trusted'), so fetched again"

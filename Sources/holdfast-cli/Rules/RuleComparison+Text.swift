@@ -29,6 +29,9 @@ extension RuleComparison {
         row("lifetime", counts.lifetimes, "fresh for longer or shorter")
         row("staleness", counts.stalenesses, "usable when stale for longer or shorter")
         row("passed by", counts.passedBy, "no longer looked up")
+        let routes =
+            "no route leads there ('host', 'path', 'origin', 'preserve-host', ports of 'listen'); fetched again"
+        row("route", counts.routes, routes)
         let schemes = "stored for no scheme that clients use ('listen', 'clients.trusted'); fetched again"
         row("scheme", counts.schemes, schemes)
         row("untold", counts.untold, "unknown: the key depends on data that is not stored; not moved")
@@ -44,7 +47,8 @@ extension RuleComparison {
         let counts = change.counts
         let parts = [
             ("key", counts.keys), ("lifetime", counts.lifetimes), ("staleness", counts.stalenesses),
-            ("passed by", counts.passedBy), ("scheme", counts.schemes), ("untold", counts.untold),
+            ("passed by", counts.passedBy), ("route", counts.routes), ("scheme", counts.schemes),
+            ("untold", counts.untold),
         ].filter { $0.1 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
         guard let rule = change.rule else { return "No rule in either file: \(parts)" }
         let name = rule.hasPrefix("rule ") ? rule : "rule '\(rule)'"
@@ -75,6 +79,7 @@ extension RuleComparison {
             }
         }
         if example.isPassedBy == true { lines.append("      passed by") }
+        if example.isOfNoRoute == true { lines.append("      route      no route leads there") }
         if example.isOfOtherScheme == true { lines.append("      scheme     stored for no scheme that clients use") }
         if let untold = example.untold {
             let words = untold.map { unknown in

@@ -2,6 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import Holdfast
 import HoldfastConfiguration
+import HoldfastGateway
 import StoreFiles
 
 /// The effect on stored responses of replacing one configuration with another. Counts the changes
@@ -44,6 +45,7 @@ struct RuleComparison {
         var lifetimes = 0
         var stalenesses = 0
         var passedBy = 0
+        var routes = 0
         var schemes = 0
         var untold = 0
     }
@@ -95,6 +97,8 @@ struct RuleComparison {
         var lifetimeSeconds: Pair<Double>?
         var staleness: Pair<RuledResponse.Staleness>?
         var isPassedBy: Bool?
+        /// Whether no client finds it anymore, because no route leads to it.
+        var isOfNoRoute: Bool?
         /// Whether no client finds it anymore, because of the schemes that clients use.
         var isOfOtherScheme: Bool?
         var untold: [RuledResponse.Unknown]?
@@ -108,6 +112,9 @@ struct RuleComparison {
 
     private let old: HoldfastConfiguration.Configuration
     private let new: HoldfastConfiguration.Configuration
+    /// The routes of the two files; `nil` for a library.
+    private let oldRoutes: GatewayRoutes?
+    private let newRoutes: GatewayRoutes?
     private let policy: CachePolicy
     private let exampleLimit: Int
     private var byRule: [RuleName: Change] = [:]
@@ -125,6 +132,9 @@ struct RuleComparison {
     ) {
         self.old = old
         self.new = new
+        // Without valid routes, no gateway serves the file.
+        oldRoutes = try? (old.routes.isEmpty ? nil : GatewayRoutes(of: old))
+        newRoutes = try? (new.routes.isEmpty ? nil : GatewayRoutes(of: new))
         self.policy = policy
         self.exampleLimit = exampleLimit
     }
@@ -169,6 +179,11 @@ struct RuleComparison {
         if after.isPassedBy, !before.isPassedBy {
             example.isPassedBy = true
             count(\.passedBy, decisions.changing(Self.storingSettings))
+        }
+        let target = stored.key.components.target
+        if oldRoutes?.find(target) == true, newRoutes?.find(target) == false {
+            example.isOfNoRoute = true
+            count(\.routes, [RuleName(side: .new)])
         }
         if before.isFound(byClientsUsing: old.clientSchemes), !after.isFound(byClientsUsing: new.clientSchemes) {
             example.isOfOtherScheme = true
@@ -257,13 +272,14 @@ struct RuleComparison {
 }
 
 extension RuleComparison.Counts {
-    var total: Int { keys + lifetimes + stalenesses + passedBy + schemes + untold }
+    var total: Int { keys + lifetimes + stalenesses + passedBy + routes + schemes + untold }
 
     mutating func add(_ other: Self) {
         keys += other.keys
         lifetimes += other.lifetimes
         stalenesses += other.stalenesses
         passedBy += other.passedBy
+        routes += other.routes
         schemes += other.schemes
         untold += other.untold
     }

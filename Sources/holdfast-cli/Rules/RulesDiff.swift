@@ -16,6 +16,7 @@ struct RulesDiff: AsyncParsableCommand {
               lifetime   it is fresh for longer or shorter.
               staleness  it may be used stale for longer or shorter, or a directive starts or stops forbidding stale use.
               passed by  no request looks it up anymore: requests bypass the store (bypass, store.methods), or its status is not stored.
+              route      no client finds it anymore, because no route leads to it: 'origin', 'host', 'path' or 'preserve-host' of a route, or a port of 'listen', changed. It is fetched again.
               scheme     no client finds it anymore, because 'listen' or 'clients.trusted' changes which schemes clients use. It is fetched again.
               untold     unknown, because the change depends on data that is not stored.
 
@@ -23,7 +24,7 @@ struct RulesDiff: AsyncParsableCommand {
             The principal is not known, because the key holds only an HMAC of the fields: a change of 'store.per', or of credentials that are ignored or removed, is \
             'untold'. So is a parameter or a field that was ignored before, because its value is not stored.
 
-            JSON: one object for each rule, with the keys kind (rule), rule, in (old or new: which file has the rule), line, keys, lifetimes, stalenesses, passedBy, schemes, untold and examples; \
+            JSON: one object for each rule, with the keys kind (rule), rule, in (old or new: which file has the rule), line, keys, lifetimes, stalenesses, passedBy, routes, schemes, untold and examples; \
             then one with the kind summary, with examined, changed, superseded (by newer responses under the new key), damaged, and the same counts. Rule and line are missing if no rule decides.
 
             The exit status is 0 if the responses were counted, 1 if not, 64 if the command line is invalid.
