@@ -214,7 +214,7 @@ package struct EngineOperations: CacheOperations {
     package var originServers: [String: [OriginCondition.Server]] { settings.originServers }
 
     /// Returns the origin's URL for a URL that clients request.
-    package func originURLs(of url: TargetURI) -> [TargetURI] { settings.originURLs(of: url) }
+    package func originURLs(of url: TargetURI) -> [OriginURL] { settings.originURLs(of: url) }
 
     /// The rules of the configuration in force.
     package var ruleUses: [RuleUse] { settings.ruleUses }

@@ -247,6 +247,39 @@ struct HoldfastPurgeTests {
         }
     }
 
+    /// The path of a route is replaced, so its prefix may cover more than the route's path.
+    @Test func namesWhatAClientsPrefixCovers() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                let text = """
+                    version: 1
+                    listen: 127.0.0.1:0
+                    store: {path: s}
+                    routes:
+                      - {name: shop, path: /shop, origin: "\(origin.baseURL)"}
+                      - {name: site, origin: "\(origin.baseURL)"}
+                    """
+                try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
+                origin.respond("v1")
+                try await PurgedGateway.with(folder) { gateway in
+                    try await gateway.warm([.init(path: "/a"), .init(path: "/shop/b")])
+                    let covers = "Covers every response below '\(origin.baseURL)/' (routes 'shop', 'site')."
+                    let dryRun = try await gateway.purge(["--prefix", "http://a.test/shop/", "--dry-run"])
+                    #expect(
+                        dryRun.text.hasPrefix("Would expire 2 responses, ") && dryRun.text.contains(covers),
+                        "\(dryRun)"
+                    )
+                    let purge = try await gateway.purge(["--prefix", "http://a.test/shop/"])
+                    #expect(purge.text.hasPrefix("Expired 2 responses, ") && purge.text.contains(covers), "\(purge)")
+                    let line = await gateway.server.log.line(containing: "purge.covers=")
+                    #expect(line.contains("routes 'shop', 'site'"), "\(line)")
+                    let plain = try await gateway.purge(["--tag", "none", "--dry-run"])
+                    #expect(!plain.text.contains("Covers"), "\(plain)")
+                }
+            }
+        }
+    }
+
     @Test func purgesConcurrentlyOnThirtyConnections() async throws {
         try await PurgedGateway.withOrigin { gateway, _ in
             try await gateway.warm([Target(path: "/news/1")])

@@ -27,7 +27,10 @@ import Testing
         var select = PurgeRequest.Selection()
         (select.urls, select.prefixes) = (["http://gw/a?b=1", "https://o.example/c"], ["http://gw/d/"])
         let purge = PurgeRequest(select).resolved { url in
-            url.host == "gw" ? [try? TargetURI("https://o.example/v1\(url.requestTarget)")].compactMap(\.self) : []
+            guard url.host == "gw", let target = try? TargetURI("https://o.example/v1\(url.requestTarget)") else {
+                return []
+            }
+            return [OriginURL(target, routes: ["shop", "2"])]
         }
         func target(_ text: String) throws -> InvalidationScope { .target(try TargetURI(text)) }
         let scopes = try purge.scopes()
@@ -38,6 +41,7 @@ import Testing
                 .prefix(TargetPrefix(TargetURI("https://o.example/v1/d/"))),
             ]
         )
+        #expect(purge.coverage.map(\.text) == ["'https://o.example/v1/d/' (routes 'shop', '2')"])
         // The gateway resolves it by its own routes.
         let json = String(decoding: try JSONEncoder().encode(purge), as: UTF8.self)
         #expect(!json.contains("o.example/v1") && json.contains("gw"))

@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheOperations
 import HTTPCacheSemantics
 import HoldfastConfiguration
 import HoldfastGateway
@@ -76,7 +77,7 @@ import Testing
         let file = try HoldfastConfiguration.Configuration(yaml: text)
         let expected = expected.map { "http://\($0)/x" }
         for routes in [try GatewayConfiguration(file).routes, try GatewayRoutes(of: file)] {
-            #expect(routes.originURLs(of: try TargetURI("http://a.local/x")).map(\.uri) == expected)
+            #expect(routes.originURLs(of: try TargetURI("http://a.local/x")).map(\.url.uri) == expected)
         }
     }
 }

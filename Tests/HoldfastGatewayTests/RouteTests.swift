@@ -1,3 +1,4 @@
+import HTTPCacheOperations
 import HTTPCacheSemantics
 import HTTPTypes
 import HTTPWire
@@ -222,7 +223,7 @@ struct RouteTests {
             route("a.example", "http://10.0.0.8", true), route("b.example", "http://10.0.0.8", true),
             route("*.c.example", "http://10.0.0.9", true),
         ])
-        let found = routes.originURLs(of: try TargetURI(url)).map(\.uri)
+        let found = routes.originURLs(of: try TargetURI(url)).map(\.url.uri)
         #expect(found == expected?.split(separator: " ").map(String.init) ?? [])
         #expect(routes.keepsClientsHosts(of: try TargetURI(url)) == (url == "http://10.0.0.9/x"))
     }
@@ -272,7 +273,29 @@ struct RouteTests {
             GatewayRoute(host: "a.local", origin: GatewayOrigin("http://10.0.0.7"), preservesHost: true)
         ]).accepting([8093, 9000])
         let expected = ["http://a.local/x?y", "http://a.local:8093/x?y", "http://a.local:9000/x?y"]
-        #expect(routes.originURLs(of: try TargetURI(url)).map(\.uri) == expected)
+        #expect(routes.originURLs(of: try TargetURI(url)).map(\.url.uri) == expected)
+    }
+
+    /// Mutant: `purge-hides-the-routes-that-it-covers`.
+    @Test(
+        arguments: [
+            ("http://gw/shop/", "http://o.example/", ["shop", "2", "api"]),
+            ("http://gw/shop/api/x", "http://o.example/api/x", ["shop", "2", "api"]),
+            ("http://gw/v1/x", "http://o.example/api/x", ["shop", "2", "api"]),
+            ("http://gw/shop/b", "http://o.example/b", ["shop", "2"]),
+            ("http://gw/other/", "http://p.example/", ["other"]),
+        ]
+    )
+    func urlAtAnOriginNamesEachRouteThatLeadsThere(_ url: String, _ expected: String, _ names: [String]) throws {
+        let routes = try GatewayRoutes([
+            GatewayRoute(name: "shop", path: "/shop", origin: GatewayOrigin("http://o.example")),
+            GatewayRoute(host: "b.local", origin: GatewayOrigin("http://o.example")),
+            GatewayRoute(name: "api", path: "/v1", origin: GatewayOrigin("http://o.example/api")),
+            GatewayRoute(name: "other", path: "/other", origin: GatewayOrigin("http://p.example")),
+            GatewayRoute(name: "kept", host: "c.local", origin: GatewayOrigin("http://o.example"), preservesHost: true),
+        ])
+        let found = try #require(routes.originURLs(of: TargetURI(url)).first)
+        #expect(found.url.uri == expected && found.routes == names)
     }
 
     /// Mutant: `origins-own-host-is-found`.

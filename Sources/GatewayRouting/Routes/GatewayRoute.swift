@@ -172,6 +172,15 @@ public struct GatewayRoute: Sendable, Hashable {
         return target.host == origin.host && target.port == origin.port
     }
 
+    /// Whether a request on this route may have a target that begins with the given one.
+    func leads(toTargetsFrom target: TargetURI) -> Bool {
+        if finds(target) { return true }
+        // The route may lead to a part of them.
+        guard originPrefix.text.hasPrefix(target.path) else { return false }
+        let part = try? TargetURI("\(target.scheme)://\(target.authority)\(originPrefix.text)")
+        return part.map { finds($0) } ?? false
+    }
+
     /// Whether a client that names a host may get the response that is stored for a target.
     func finds(_ target: TargetURI) -> Bool {
         guard mayLead(to: target), preservesHost else { return mayLead(to: target) }

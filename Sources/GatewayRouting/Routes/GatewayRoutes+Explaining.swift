@@ -1,3 +1,4 @@
+package import HTTPCacheOperations
 package import HTTPCacheSemantics
 import HTTPTypes
 import HTTPWire
@@ -16,12 +17,19 @@ extension GatewayRoutes {
     /// responses are stored under the URL itself.
     ///
     /// A preserved host has a URL for each port that it may keep.
-    package func originURLs(of url: TargetURI) -> [TargetURI] {
+    package func originURLs(of url: TargetURI) -> [OriginURL] {
         guard let mapping = mapping(of: url) else { return [] }
         guard let route = mapping.route else {
-            return (preserved(of: url) ?? []).flatMap { Self.urls(of: url, on: $0.route, for: $0.host) }
+            let urls = (preserved(of: url) ?? []).flatMap { Self.urls(of: url, on: $0.route, for: $0.host) }
+            return urls.map { OriginURL($0, routes: names(of: $0)) }
         }
-        return Self.urls(of: mapping.target, on: route, for: RequestedHost(url.authority))
+        let urls = Self.urls(of: mapping.target, on: route, for: RequestedHost(url.authority))
+        return urls.map { OriginURL($0, routes: names(of: $0)) }
+    }
+
+    /// Returns the routes that lead to a target, or to targets that begin with it.
+    private func names(of target: TargetURI) -> [String] {
+        routes.enumerated().filter { $1.leads(toTargetsFrom: target) }.map { $1.name ?? "\($1.number ?? $0 + 1)" }
     }
 
     /// The maximum number of hosts that an origin's URL stands for.

@@ -23,7 +23,7 @@ package protocol ConfigurationOperations: Sendable {
     /// preserves the client's host.
     ///
     /// - Returns: none if no route leads there, or if responses are stored under the URL itself.
-    func originURLs(of url: TargetURI) -> [TargetURI]
+    func originURLs(of url: TargetURI) -> [OriginURL]
 
     /// The names of the routes that have a name, in order.
     var routeNames: [String] { get }
@@ -60,7 +60,7 @@ extension ConfigurationOperations {
     package var ruleUses: [RuleUse] { [] }
 
     /// No routes.
-    package func originURLs(of url: TargetURI) -> [TargetURI] { [] }
+    package func originURLs(of url: TargetURI) -> [OriginURL] { [] }
 
     /// No servers.
     package var originServers: [String: [OriginCondition.Server]] { [:] }

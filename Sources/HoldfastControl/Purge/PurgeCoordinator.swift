@@ -14,7 +14,7 @@ actor PurgeCoordinator {
     let refreshes: (any RefreshOperations)?
     private let clock: any WallClock
     private let logger: Logger
-    private let originURLs: @Sendable (TargetURI) -> [TargetURI]
+    private let originURLs: @Sendable (TargetURI) -> [OriginURL]
     private let purges = Limiter(permits: 1, waitingLimit: waitingLimit)
     private let counts = Limiter(permits: 2, waitingLimit: waitingLimit)
     private var rate = PurgeRate()
@@ -50,7 +50,7 @@ actor PurgeCoordinator {
         since sequence: Int64,
         clock: any WallClock,
         logger: Logger,
-        originURLs: @escaping @Sendable (TargetURI) -> [TargetURI] = { _ in [] }
+        originURLs: @escaping @Sendable (TargetURI) -> [OriginURL] = { _ in [] }
     ) {
         self.originURLs = originURLs
         self.operations = operations
@@ -217,7 +217,9 @@ actor PurgeCoordinator {
             "Purged",
             metadata: [
                 "control.client": "\(client)", "purge.action": "\(purge.action.rawValue)",
-                "purge.selectors": "\(purge.select.count)", "purge.responses": "\(result.matched.responses)",
+                "purge.selectors": "\(purge.select.count)",
+                "purge.covers": "\(purge.coverage.map(\.text).joined(separator: "; "))",
+                "purge.responses": "\(result.matched.responses)",
                 "purge.sequence": "\(sequence)", "purge.reason": "\(purge.reason ?? "")",
             ]
         )

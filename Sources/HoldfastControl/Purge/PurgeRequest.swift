@@ -53,19 +53,24 @@ package struct PurgeRequest: Sendable, Hashable, Encodable {
     /// The origin's URLs and prefixes for those in ``select`` that clients request from a gateway.
     /// See ``resolved(_:)``. They are not part of the JSON.
     private var atOrigins = Selection()
+    /// The prefixes at origins that the purge covers for those that clients request. They may have
+    /// responses of other routes too. Not part of the JSON.
+    private(set) var coverage: [PurgeCoverage] = []
 
     private enum CodingKeys: String, CodingKey { case select, action, dryRun, reason, refresh, wait, within }
 
     /// Returns the purge, which now also selects the origin's URL for each client's URL and prefix.
     ///
     /// - Parameter originURLs: returns the origin's URLs for a client's; none for other URLs.
-    package func resolved(_ originURLs: (TargetURI) -> [TargetURI]) -> PurgeRequest {
-        func resolve(_ texts: [String]) -> [String] {
-            texts.flatMap { text in (try? TargetURI(text)).map(originURLs)?.map(\.description) ?? [] }
+    package func resolved(_ originURLs: (TargetURI) -> [OriginURL]) -> PurgeRequest {
+        func resolve(_ texts: [String]) -> [OriginURL] {
+            texts.flatMap { text in (try? TargetURI(text)).map(originURLs) ?? [] }
         }
         var purge = self
-        purge.atOrigins.urls = resolve(select.urls)
-        purge.atOrigins.prefixes = resolve(select.prefixes)
+        purge.atOrigins.urls = resolve(select.urls).map(\.url.description)
+        let prefixes = resolve(select.prefixes)
+        purge.atOrigins.prefixes = prefixes.map(\.url.description)
+        purge.coverage = prefixes.prefix(PurgeCoverage.limit).map { PurgeCoverage($0) }
         return purge
     }
 

@@ -37,6 +37,9 @@ package struct PurgeResult: Sendable, Hashable, Codable {
     package var dryRun: Bool
     /// The responses that the purge affected.
     package var matched: Matched
+    /// The prefixes at origins that the purge covers for prefixes that clients request; `nil` if
+    /// there are none.
+    package var covers: [PurgeCoverage]?
     /// `true` if everything was expired, because there were too many prefix purges at once;
     /// otherwise `nil`.
     package var coversEverything: Bool?
@@ -75,6 +78,7 @@ extension StoreOperations {
         let limit = purge.dryRun ? Self.dryRunExamination : Self.purgeExamination
         let count = try await count(scopes, examining: limit)
         var result = PurgeResult(action: purge.action, dryRun: purge.dryRun, matched: .init(count, of: purge.action))
+        if !purge.coverage.isEmpty { result.covers = purge.coverage }
         guard !purge.dryRun else { return result }
         let done = try await invalidate(scopes, keepingForOffline: purge.action == .expire)
         result.sequence = done.sequence.number

@@ -19,7 +19,7 @@ package struct PinRequest: Sendable, Hashable, Encodable {
 
     /// Returns the change, which now also selects the origin's URLs, as
     /// ``PurgeRequest/resolved(_:)`` does.
-    package func resolved(_ originURLs: (TargetURI) -> [TargetURI]) -> PinRequest {
+    package func resolved(_ originURLs: (TargetURI) -> [OriginURL]) -> PinRequest {
         var change = self
         change.atOrigins = PurgeRequest(select, reason: reason).resolved(originURLs)
         return change

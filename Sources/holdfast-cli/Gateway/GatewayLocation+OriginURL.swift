@@ -1,4 +1,5 @@
 import Foundation
+import HTTPCacheOperations
 import Holdfast
 import HoldfastGateway
 
@@ -17,7 +18,7 @@ extension GatewayLocation {
         guard let url = try? TargetURI("http://\(host)/") else { return nil }
         let target: TargetURI?
         if socket == nil, let routes = (try? namedStore(warns: false))?.routes {
-            target = routes.originURLs(of: url).first
+            target = routes.originURLs(of: url).first?.url
         } else {
             let value = url.uri.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? url.uri
             do {

@@ -152,7 +152,14 @@ struct Purge: AsyncParsableCommand {
 
     /// Returns the question to ask before responses are removed.
     private static func question(_ result: PurgeResult) -> String {
-        "Remove \(numbers(result.matched))? They cannot be served offline afterwards."
+        "Remove \(numbers(result.matched))?\(covered(result)) They cannot be served offline afterwards."
+    }
+
+    /// Returns which responses at origins the prefixes of clients stand for. They may belong to
+    /// other routes, too.
+    private static func covered(_ result: PurgeResult) -> String {
+        guard let covers = result.covers else { return "" }
+        return " Covers every response below \(covers.map(\.text).joined(separator: ", "))."
     }
 
     private static func numbers(_ matched: PurgeResult.Matched) -> String {
@@ -172,7 +179,7 @@ struct Purge: AsyncParsableCommand {
         case (.remove, false): verb = "Removed"
         case (.remove, true): verb = "Would remove"
         }
-        var text = "\(verb) \(numbers(result.matched))."
+        var text = "\(verb) \(numbers(result.matched)).\(covered(result))"
         if result.coversEverything == true {
             text += " Too many prefixes were being purged at once, so every response was expired."
         }

@@ -92,7 +92,7 @@ actor ReloadableConfiguration: ConfigurationOperations {
     nonisolated var drainDelay: Duration { current.withLock { $0.settings.drainDelay(start: start) } }
     nonisolated var routedOrigins: [String] { current.withLock { $0.settings.origins } }
     nonisolated var originServers: [String: [OriginCondition.Server]] { parts.transport.originServers }
-    nonisolated func originURLs(of url: TargetURI) -> [TargetURI] {
+    nonisolated func originURLs(of url: TargetURI) -> [OriginURL] {
         current.withLock { $0.settings.gateway.routes }.originURLs(of: url)
     }
     nonisolated var ruleUses: [RuleUse] {
