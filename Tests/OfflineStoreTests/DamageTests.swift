@@ -98,6 +98,7 @@ private final class Writing: Sendable {
         let statistics = try await again.statistics()
         #expect(statistics.databaseName == (how == "missing" ? "0001.sqlite" : "0002.sqlite"))
         #expect(statistics.setAside.map(\.name) == (how == "missing" ? [] : ["0001.sqlite"]))
+        #expect(statistics.lostDatabases == 1)
         #expect(statistics.responses == 0)
         #expect(again.responses.invalidationSequence.number >= 1)
         if how != "missing" { #expect(try readFile(database) == before) }

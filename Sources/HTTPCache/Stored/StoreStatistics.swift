@@ -48,6 +48,9 @@ public struct StoreStatistics: Sendable, Hashable {
     /// The number of times that a head or a chunk was read with a wrong checksum, since this
     /// process opened the store.
     public var damagedReads = 0
+    /// The number of times that a new, empty database replaced one that was damaged or deleted,
+    /// since this process opened the store.
+    package var lostDatabases = 0
     /// The number of times that an object did not decode as the requested type, since this process
     /// opened the store.
     public var undecodableObjects = 0

@@ -233,6 +233,12 @@ final class OperationsMetrics: MetricsCollector {
                 as: .counter,
                 .integer(Int64(statistics.damagedReads))
             ),
+            one(
+                "holdfast_store_lost_databases_total",
+                "Databases that were set aside as damaged, or deleted while in use.",
+                as: .counter,
+                .integer(Int64(statistics.lostDatabases))
+            ),
             one("holdfast_memory_bytes", "Approximate bytes of entries in memory.", .integer(statistics.residentBytes)),
             one(
                 "holdfast_memory_budget_bytes",

@@ -56,6 +56,10 @@ package struct StatusReport: Sendable, Hashable, Codable {
         package var evicted: Int
         package var residentBytes: Int64
         package var readOnly: Bool
+        /// The number of databases that were damaged or deleted since the start; `nil` if none.
+        package var lostDatabases: Int?
+        /// The files of damaged databases that were set aside, at most 10; `nil` if there are none.
+        package var setAside: [String]?
 
         init(_ counted: StoreStatistics) {
             (responses, objects, storedBytes) = (counted.responses, counted.objects, counted.storedBytes)
@@ -63,6 +67,8 @@ package struct StatusReport: Sendable, Hashable, Codable {
             (expired, usableStale, invalidated) = (counted.expired, counted.usableStale, counted.invalidated)
             (damaged, pinned, evicted) = (counted.damagedEntries, counted.pinned, counted.evictedEntries)
             readOnly = counted.isReadOnly
+            if counted.lostDatabases > 0 { lostDatabases = counted.lostDatabases }
+            if !counted.setAside.isEmpty { setAside = counted.setAside.prefix(10).map(\.name) }
         }
     }
 
@@ -163,6 +169,7 @@ package struct StatusReport: Sendable, Hashable, Codable {
         summary =
             Self.summary(phase, state, operations.stalenessState, away, outage, condition, settings.lastReload, at: now)
             + Self.sentence(names, conditions) + Self.sentence(rejected: settings.rejectedFiles.count)
+            + (store.map(Self.sentence) ?? "")
             + (fleet.map(Self.sentence) ?? "")
     }
 
@@ -257,6 +264,15 @@ package struct StatusReport: Sendable, Hashable, Codable {
             if missing.count > 1 { text += " \(missing.count - 1) more have no effect." }
         }
         return text
+    }
+
+    /// Returns text about databases that were lost, with all their responses; empty if there are
+    /// none.
+    static func sentence(_ store: Store) -> String {
+        if let file = store.setAside?.first {
+            return " The damaged database '\(file)' was set aside: 'cache-dump recover' copies its intact responses."
+        }
+        return store.lostDatabases == nil ? "" : " The store's database was deleted; a new, empty one is in use."
     }
 
     /// Returns text about files that cannot be used; empty if there are none.

@@ -99,6 +99,7 @@ extension StoreCore {
             }
         }
         guard isRenewed else { return }
+        counters.lostDatabases.add(1, ordering: .relaxed)
         try? lost.close(checkpointing: false)
         changes.publish(StoreChange(.invalidated, .all))
         objectChanges.publish(.any)

@@ -37,6 +37,7 @@ extension StoreCore {
             // If neither a database nor a sidecar has the number, the clock's milliseconds are
             // above every former number.
             try startNew(secrets: .random(), sequence: known ?? max(1, now.milliseconds), now: now)
+            counters.lostDatabases.add(1, ordering: .relaxed)
         }
     }
 

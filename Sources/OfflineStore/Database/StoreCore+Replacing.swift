@@ -39,6 +39,7 @@ extension StoreCore {
             }
         }
         guard isReplaced else { return }
+        counters.lostDatabases.add(1, ordering: .relaxed)
         try? damaged.close(checkpointing: false)
         changes.publish(StoreChange(.invalidated, .all))
         objectChanges.publish(.any)

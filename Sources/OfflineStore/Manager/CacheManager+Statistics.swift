@@ -34,6 +34,7 @@ extension CacheManager {
         statistics.budget = database.state.limits.budget
         statistics.invalidationSequence = core.lastInvalidation.number
         statistics.damagedReads = core.counters.damagedReads.load(ordering: .relaxed)
+        statistics.lostDatabases = core.counters.lostDatabases.load(ordering: .relaxed)
         statistics.undecodableObjects = core.counters.undecodableObjects.load(ordering: .relaxed)
         statistics.evictedEntries = core.counters.evictedEntries.load(ordering: .relaxed)
         statistics.evictedBytes = core.counters.evictedBytes.load(ordering: .relaxed)

@@ -62,6 +62,7 @@ struct Status: AsyncParsableCommand {
                 "  store          \(ByteSize.text(store.usedBytes)) of \(ByteSize.text(store.budget)); \(kinds)"
             )
         }
+        lines += (report.store?.setAside ?? []).map { "  set aside      \($0), damaged; see 'cache-dump recover'" }
         lines.append("  invalidation   \(report.invalidationSequence)")
         lines += Self.fleet(report.fleet)
         let file = report.configuration.file ?? "no file"
