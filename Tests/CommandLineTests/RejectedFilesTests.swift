@@ -22,6 +22,9 @@ struct RejectedFilesTests {
         Fault(file: "main.key", content: "other.key", words: "contains a key that does not match"),
         Fault(file: "roots.pem", content: nil, words: "cannot be opened: No such file or directory"),
         Fault(file: "roots.pem", content: "garbage", words: "contains no certificate in PEM format"),
+        Fault(file: "api.key", content: "other", mode: 0o644, words: "is accessible to other users (mode 0644)"),
+        Fault(file: "api.key", content: nil, words: "cannot be opened: No such file or directory"),
+        Fault(file: "closed.html", content: "<p>{staus}", words: "The placeholder '{staus}' is unknown"),
     ]
 
     @Test(arguments: faults)
@@ -32,7 +35,7 @@ struct RejectedFilesTests {
                 let place = folder.path + "/" + fault.file
                 let files = FileManager.default
                 try files.copyItem(atPath: folder.path + "/main.pem", toPath: folder.path + "/roots.pem")
-                try write(String(repeating: "1", count: 64), to: folder.path + "/token", mode: 0o600)
+                try writeNamedFiles(in: folder)
                 try write(Self.configuration(origin), to: folder.file, mode: 0o600)
                 let before = try Data(contentsOf: URL(fileURLWithPath: place))
                 try await run(folder) { gateway in
@@ -74,7 +77,7 @@ struct RejectedFilesTests {
                 for name in ["main", "other"] { try await ListenerTLSTests.make(name, in: folder.path) }
                 let files = FileManager.default
                 try files.copyItem(atPath: folder.path + "/main.pem", toPath: folder.path + "/roots.pem")
-                try write(String(repeating: "1", count: 64), to: folder.path + "/token", mode: 0o600)
+                try writeNamedFiles(in: folder)
                 try write("<p>Back soon", to: folder.path + "/page.html", mode: 0o600)
                 let pages = ", error-pages: {offline: page.html}}"
                 let text = Self.configuration(origin)
@@ -82,7 +85,7 @@ struct RejectedFilesTests {
                 try await run(folder) { gateway in
                     #expect(try await gateway.run(["reload"]).text == "Reloaded. Nothing changed.\n")
                     let changes = [
-                        ("page.html", "<p>Soon"), ("token", String(repeating: "2", count: 64)),
+                        ("page.html", "<p>Soon"), ("token", String(repeating: "2", count: 64)), ("api.key", "new"),
                         ("roots.pem", try String(contentsOfFile: folder.path + "/other.pem", encoding: .utf8)),
                     ]
                     for (name, content) in changes {
@@ -148,6 +151,12 @@ struct RejectedFilesTests {
         }
     }
 
+    private func writeNamedFiles(in folder: PurgedGateway.Folder) throws {
+        try write(String(repeating: "1", count: 64), to: folder.path + "/token", mode: 0o600)
+        try write("key", to: folder.path + "/api.key", mode: 0o600)
+        try write("<p>Closed {status}", to: folder.path + "/closed.html", mode: 0o600)
+    }
+
     private func write(_ text: String, to path: String, mode: Int) throws {
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
@@ -164,8 +173,9 @@ struct RejectedFilesTests {
         drain: {delay: off}
         control: {listen: 127.0.0.1:0, tokens: [{name: deploy, file: token, scope: purge}]}
         origins: {"https://a.example": {ca: roots.pem}}
+        rules: [{to-origin: {set: {X-Api-Key: {file: api.key}}}}]
         routes:
-          - {host: a.example, origin: "https://a.example"}
+          - {host: a.example, origin: "https://a.example", error-pages: {error: closed.html}}
           - {origin: "\(origin.baseURL)"}
         """
     }

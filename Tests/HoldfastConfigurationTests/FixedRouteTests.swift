@@ -176,6 +176,30 @@ import Testing
         return findings(yaml, file: folder.path + "/f").map { String($0.dropFirst(folder.path.count + 1)) }
     }
 
+    /// Mutant: `placeholders-in-code-pass`.
+    @Test(
+        arguments: [
+            ("<a href=\"{url}\" title='{title} {detail}'>{url}</a>", nil), ("<!-- <b a={url}> -->{title}", nil),
+            ("1 < 2 {url} </p><p on = \"a\">{url}", nil), ("<p>onclick=\"{url}\"<style>a{b}</style>{url}", nil),
+            ("<script>let a = '{url}'</script>", "{url}"), ("<p><SCRIPT src=a>`${title}`</SCRIPT>", "{title}"),
+            ("<script>{detail}", "{detail}"), ("<style>a{content:'{status}'}</style>", "{status}"),
+            ("<a href={url}>", "{url}"), ("<a href=\"b\"{title}>", "{title}"),
+            ("<a\nonClick = \"b('{url}')\">", "{url}"),
+            ("<iframe srcdoc='{detail}'>", "{detail}"), ("<p {last-contact}", "{last-contact}"),
+            ("<b style=\"color:{status}\">", "{status}"),
+        ] as [(String, String?)]
+    )
+    func placeholdersInCodeAreRejected(_ page: String, _ placeholder: String?) throws {
+        let folder = try TemporaryFolder()
+        try writeFile(folder.path + "/page.html", Array(page.utf8))
+        let found = pages("{error: page.html}", in: folder)
+        #expect(found.count == (placeholder == nil ? 0 : 1), "\(found)")
+        guard let placeholder else { return }
+        let start =
+            "f:2: route 1: error-pages.error: The file '\(folder.path)/page.html' has '\(placeholder)' in a script, "
+        #expect(found.first?.hasPrefix(start) == true, "\(found)")
+    }
+
     /// Mutant: `page-has-any-size`.
     @Test func filesThatCannotBeUsedAreFindings() throws {
         let folder = try TemporaryFolder()

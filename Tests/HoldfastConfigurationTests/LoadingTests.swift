@@ -2,6 +2,7 @@ import Foundation
 import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
+import TestSupport
 import Testing
 
 @testable import CacheRules
@@ -231,6 +232,7 @@ import Testing
         )
     }
 
+    /// Mutant: `reload-names-no-secret`.
     @Test func valuesInFilesAreRereadThroughTheLinksOfAVolume() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("volume-\(UUID().uuidString)").path
         let files = FileManager.default
@@ -259,18 +261,77 @@ import Testing
         }
         let old = try Configuration(yaml: yaml, file: folder + "/holdfast.yaml", environment: environment)
         #expect(sent(old) == "one")
-        #expect(try old.rereadingValues(environment: environment) == nil)
+        #expect(old.rereadingFiles(environment: environment) == nil)
         try publish("two", as: "..2")
-        let new = try #require(try old.rereadingValues(environment: environment))
-        #expect(sent(new) == "two" && sent(old) == "one")
-        #expect(try new.rereadingValues(environment: environment) == nil)
+        let new = try #require(old.rereadingFiles(environment: environment))
+        #expect(sent(new) == "two" && sent(old) == "one" && new.rejectedFiles == [])
+        #expect(new.rereadingFiles(environment: environment) == nil)
         try publish("three", as: "..3", mode: 0o444)
-        let error = #expect(throws: ConfigurationError.self) { try new.rereadingValues(environment: environment) }
-        #expect(error?.description.contains("mode 0444") == true && error?.description.contains("three") == false)
+        let kept = try #require(new.rereadingFiles(environment: environment))
+        let problem = try #require(kept.rejectedFiles.first)
+        #expect(sent(kept) == "two" && kept.rejectedFiles.count == 1)
+        #expect(problem.contains("'\(folder)/key'") && problem.contains("mode 0444") && !problem.contains("three"))
+        #expect(kept.rereadingFiles(environment: environment) == nil)
+        try publish("three", as: "..4")
+        let corrected = try #require(kept.rereadingFiles(environment: environment))
+        #expect(sent(corrected) == "three" && corrected.rejectedFiles == [])
         // Without files there is nothing to read.
         let text = "version: 1\nrules: [{to-origin: {set: {X-Other: {env: OTHER}}}}]"
         let plain = try Configuration(yaml: text, environment: environment)
-        #expect(try plain.rereadingValues(environment: [:]) == nil)
+        #expect(plain.rereadingFiles(environment: [:]) == nil)
+    }
+
+    /// Mutants: `unusable-secret-rejects-a-reload`, `unusable-page-rejects-a-reload`.
+    @Test func unusableFilesKeepTheirPreviousContent() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/holdfast.yaml"
+        func write(_ text: String, to name: String, mode: Int = 0o600) throws {
+            try writeFile("\(folder.path)/\(name)", Array(text.utf8))
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: "\(folder.path)/\(name)")
+        }
+        func configure(page: String = "page.html") throws {
+            let pages = "error-pages: {offline: \(page), error: page.html}"
+            let routes =
+                "[{origin: \"https://a.example\", \(pages)}, {host: b, origin: \"https://b.example\", \(pages)}]"
+            let rules = [
+                "{match: {url: /a}, to-origin: {set: {X-B: {file: key}}}}",
+                "{to-origin: {set: {X-Api-Key: {file: key}}}}",
+            ]
+            let fields = rules.joined(separator: ", ")
+            try write("version: 1\nroutes: \(routes)\nrules: [\(fields)]\n", to: "holdfast.yaml")
+        }
+        func content(_ configuration: Configuration) -> [String?] {
+            let settings = configuration.rules.rules(for: request("https://a.example/")).settings
+            let page = configuration.routes.first?.errorPages.error?.template.filled { $0.rawValue }
+            return [settings.requestFields.set[HTTPField.Name("X-Api-Key") ?? .accept], page]
+        }
+        try write("one", to: "key")
+        try write("first {status}", to: "page.html")
+        try configure()
+        let old = try Configuration(contentsOf: path, environment: [:])
+        try write("two", to: "key", mode: 0o644)
+        try write("second {staus}", to: "page.html")
+        let kept = try Configuration(contentsOf: path, since: old, environment: [:])
+        #expect(content(kept) == ["one", "first status"])
+        // Each file is named once, however many rules and routes name it.
+        #expect(kept.rejectedFiles.count == 2, "\(kept.rejectedFiles)")
+        for words in [
+            "/key' is accessible to other users (mode 0644)", "/page.html': The placeholder '{staus}' is unknown.",
+        ] {
+            #expect(kept.rejectedFiles.contains { $0.contains(folder.path + words) }, "\(kept.rejectedFiles)")
+        }
+        // A file without previous content is an error, as at startup.
+        #expect(throws: ConfigurationError.self) { try Configuration(contentsOf: path, environment: [:]) }
+        try configure(page: "other.html")
+        #expect(throws: ConfigurationError.self) { try Configuration(contentsOf: path, since: kept, environment: [:]) }
+        // The correction of a page is noticed without a reload, too.
+        #expect(kept.rereadingFiles(environment: [:]) == nil)
+        try write("second {status}", to: "page.html")
+        let page = try #require(kept.rereadingFiles(environment: [:]))
+        #expect(content(page) == ["one", "second status"] && page.rejectedFiles.count == 1)
+        try write("two", to: "key")
+        let corrected = try #require(page.rereadingFiles(environment: [:]))
+        #expect(content(corrected) == ["two", "second status"] && corrected.rejectedFiles == [])
     }
 
     private static func error(contentsOf path: String) -> String {

@@ -5,6 +5,8 @@ import HTTPTypes
 package struct CheckedRules {
     /// The findings, in the order of the rules.
     package private(set) var findings: [ConfigurationError.Finding] = []
+    /// The values of fields that cannot be read now, so that their previous value stays in use.
+    package private(set) var unreadable: [ConfigurationError.Finding] = []
     /// The rules that can be compiled.
     private(set) var entries: [CompiledRules.Entry] = []
     package private(set) var values: FieldSources.Values = [:]
@@ -19,6 +21,7 @@ package struct CheckedRules {
             var check = RuleCheck(rule, number: index + 1)
             check.run(sources: sources, values: &values)
             findings += check.findings
+            unreadable += check.unreadable
             if check.findings.isEmpty {
                 entries.append(
                     CompiledRules.Entry(rule: rule, number: index + 1, patterns: check.patterns, name: check.name)

@@ -10,6 +10,8 @@ package struct RuleCheck {
     /// The rule's name in decisions and messages.
     let name: String
     private(set) var findings: [ConfigurationError.Finding] = []
+    /// See ``CheckedRules/unreadable``.
+    private(set) var unreadable: [ConfigurationError.Finding] = []
     private(set) var patterns: [CompiledPattern] = []
 
     package init(_ rule: Rule, number: Int) {
@@ -115,10 +117,17 @@ package struct RuleCheck {
                 )
                 continue
             }
+            guard values[source] == nil else { continue }
             do throws(Refusal) {
                 values[source] = try sources.value(of: source)
             } catch {
-                report(setting, "'\(name.rawName)': \(error.message)")
+                let message = "'\(name.rawName)': \(error.message)"
+                guard let previous = sources.previous[source] else {
+                    report(setting, message)
+                    continue
+                }
+                values[source] = previous
+                unreadable.append(finding(setting, message))
             }
         }
     }

@@ -13,11 +13,19 @@ package struct FieldSources {
     /// Whether to look up values. `false` is for tools that send no requests: no value can be
     /// missing, and ``placeholder`` replaces each value.
     var looksUp: Bool
+    /// The values in use, by source. A source that cannot be used keeps its value.
+    var previous: Values
 
-    package init(environment: [String: String], folder: String? = nil, looksUp: Bool = true) {
+    package init(
+        environment: [String: String],
+        folder: String? = nil,
+        looksUp: Bool = true,
+        previous: Values = [:]
+    ) {
         self.environment = environment
         self.folder = folder
         self.looksUp = looksUp
+        self.previous = previous
     }
 
     static let placeholder = "not-looked-up"

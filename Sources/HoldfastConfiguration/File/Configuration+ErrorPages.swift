@@ -39,10 +39,13 @@ extension Configuration {
 
     /// Reads the files of `error-pages`, each once.
     ///
-    /// - Returns: a finding for each file that cannot be used.
-    mutating func readErrorPages() -> [ConfigurationError.Finding] {
-        var findings: [ConfigurationError.Finding] = []
+    /// - Parameter previous: the configuration in force, whose content stays in use for a file that
+    ///   cannot be used.
+    /// - Returns: a finding for each file that cannot be used and has no previous content.
+    mutating func readErrorPages(since previous: Configuration?) -> [ConfigurationError.Finding] {
+        var (findings, unreadable): ([ConfigurationError.Finding], [ConfigurationError.Finding]) = ([], [])
         var known: [String: TextTemplate<ErrorPages.Placeholder>] = [:]
+        let before = previous?.pageTemplates ?? [:]
         for index in routes.indices {
             let (subject, line) = (routes[index].subject(number: index + 1), routes[index].line)
             for (name, page) in [("offline", \ErrorPages.offline), ("error", \ErrorPages.error)] {
@@ -51,19 +54,32 @@ extension Configuration {
                     if known[file] == nil { known[file] = try readTemplate(in: file) }
                     if let template = known[file] { routes[index].errorPages[keyPath: page]?.template = template }
                 } catch {
-                    findings.append(
-                        .init(
-                            file: routes[index].file ?? self.file,
-                            line: line,
-                            subject: subject,
-                            setting: "error-pages.\(name)",
-                            message: error.message
-                        )
+                    let finding = ConfigurationError.Finding(
+                        file: routes[index].file ?? self.file,
+                        line: line,
+                        subject: subject,
+                        setting: "error-pages.\(name)",
+                        message: error.message
                     )
+                    if let template = before[file] {
+                        routes[index].errorPages[keyPath: page]?.template = template
+                        // Other routes with this file need no finding of their own.
+                        known[file] = template
+                        unreadable.append(finding)
+                    } else {
+                        findings.append(finding)
+                    }
                 }
             }
         }
+        unreadablePages = describe(unreadable)
         return findings
+    }
+
+    /// The content of the pages in use, by file.
+    private var pageTemplates: [String: TextTemplate<ErrorPages.Placeholder>] {
+        let pages = routes.flatMap { [$0.errorPages.offline, $0.errorPages.error].compactMap(\.self) }
+        return Dictionary(pages.map { ($0.file, $0.template) }) { first, _ in first }
     }
 
     private func readTemplate(in file: String) throws(Refusal) -> TextTemplate<ErrorPages.Placeholder> {
@@ -77,8 +93,14 @@ extension Configuration {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw Refusal("The file \(shown(path: file)) is not UTF-8. Save it as UTF-8.")
         }
-        if let message = TextTemplate<ErrorPages.Placeholder>.unknownPlaceholder(in: Self.withoutCode(text)) {
+        let markup = PageMarkup(text)
+        if let message = TextTemplate<ErrorPages.Placeholder>.unknownPlaceholder(in: markup.text) {
             throw Refusal("The file \(shown(path: file)): \(message) Write '&#123;' for a brace.")
+        }
+        if let placeholder = TextTemplate<ErrorPages.Placeholder>(markup.code).first {
+            throw Refusal(
+                "The file \(shown(path: file)) has '{\(placeholder.rawValue)}' in a script, in a style, or in an attribute without quotes, where its value is not safe. Move it into text, or into quotes as in 'href=\"{url}\"'."
+            )
         }
         let template = TextTemplate<ErrorPages.Placeholder>(text)
         guard template.count <= ErrorPages.placeholderLimit else {
@@ -92,21 +114,6 @@ extension Configuration {
             )
         }
         return template
-    }
-
-    /// Returns a page without its `<script>` and `<style>` elements, whose braces mean something
-    /// else.
-    private static func withoutCode(_ page: String) -> String {
-        var (result, rest) = ("", page[...])
-        while let tag = rest.firstIndex(of: "<") {
-            result += rest[...tag]
-            rest = rest[tag...].dropFirst()
-            let name = ["script", "style"].first { rest.prefix($0.count).lowercased() == $0 }
-            guard let name else { continue }
-            guard let end = rest.firstRange(of: "</\(name)") else { return result }
-            rest = rest[end.upperBound...]
-        }
-        return result + rest
     }
 }
 

@@ -12,7 +12,19 @@ extension Configuration {
         contentsOf path: String,
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws {
-        try self.init(contentsOf: path, environment: environment, looksUpValues: true)
+        try self.init(contentsOf: path, environment: environment, looksUpValues: true, previous: nil)
+    }
+
+    /// Reads a configuration file again. If a page or the value of a field cannot be read from its
+    /// file, the previous configuration's content stays in use, and ``rejectedFiles`` says why.
+    ///
+    /// - Throws: ``ConfigurationError``, also for a file without previous content.
+    package init(
+        contentsOf path: String,
+        since previous: Configuration,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws {
+        try self.init(contentsOf: path, environment: environment, looksUpValues: true, previous: previous)
     }
 
     /// Reads a file for a tool that sends no requests. It does not look up field values in the
@@ -21,12 +33,23 @@ extension Configuration {
         withoutValuesOf path: String,
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws {
-        try self.init(contentsOf: path, environment: environment, looksUpValues: false)
+        try self.init(contentsOf: path, environment: environment, looksUpValues: false, previous: nil)
     }
 
-    private init(contentsOf path: String, environment: [String: String], looksUpValues: Bool) throws {
+    private init(
+        contentsOf path: String,
+        environment: [String: String],
+        looksUpValues: Bool,
+        previous: Configuration?
+    ) throws {
         let text = try Self.text(ofFile: path)
-        try self.init(yaml: text, file: path, environment: environment, looksUpValues: looksUpValues)
+        try self.init(
+            yaml: text,
+            file: path,
+            environment: environment,
+            looksUpValues: looksUpValues,
+            previous: previous
+        )
     }
 
     /// - Throws: ``ConfigurationError``
@@ -56,21 +79,28 @@ extension Configuration {
         file: String? = nil,
         environment: [String: String] = ProcessInfo.processInfo.environment
     ) throws {
-        try self.init(yaml: yaml, file: file, environment: environment, looksUpValues: true)
+        try self.init(yaml: yaml, file: file, environment: environment, looksUpValues: true, previous: nil)
     }
 
-    private init(yaml: String, file: String?, environment: [String: String], looksUpValues: Bool) throws {
+    private init(
+        yaml: String,
+        file: String?,
+        environment: [String: String],
+        looksUpValues: Bool,
+        previous: Configuration?
+    ) throws {
         let files = SourceFiles(yaml, path: file)
         guard files.findings.isEmpty else { throw ConfigurationError(files.findings) }
         let reader = FileReader(files.sources, environment: environment)
         let sources = FieldSources(
             environment: environment,
             folder: file.map(Self.folder),
-            looksUp: looksUpValues
+            looksUp: looksUpValues,
+            previous: previous?.rules.compiled.values ?? [:]
         )
         let checked = CheckedRules(reader.rules, skipped: reader.brokenRules, sources: sources)
         var configuration = reader.configuration
-        let pageFindings = looksUpValues ? configuration.readErrorPages() : []
+        let pageFindings = looksUpValues ? configuration.readErrorPages(since: previous) : []
         let findings = reader.findings + pageFindings + checked.findings
         guard findings.isEmpty else {
             let order = Dictionary(files.sources.enumerated().map { ($1.path, $0) }) { first, _ in first }
@@ -83,28 +113,40 @@ extension Configuration {
         }
         self = configuration
         rules = RuleSet(checked, lowest: routeRules())
+        unreadableValues = describe(checked.unreadable)
     }
 
-    /// Rereads the files of field values, such as `to-origin.set: {X-Key: {file: PATH}}`.
+    /// Rereads the files of field values, such as `to-origin.set: {X-Key: {file: PATH}}`, and the
+    /// pages that could not be used before. Content that cannot be used changes nothing, except
+    /// ``rejectedFiles``.
     ///
-    /// - Returns: the configuration with the new values; `nil` if no value changed.
-    /// - Throws: ``ConfigurationError`` if a file cannot be used. No message contains a value.
-    package func rereadingValues(
+    /// - Returns: the configuration with the new content; `nil` if nothing changed.
+    package func rereadingFiles(
         environment: [String: String] = ProcessInfo.processInfo.environment
-    ) throws -> Configuration? {
-        let known = rules.compiled.values
-        guard known.keys.contains(where: { if case .file = $0 { true } else { false } }) else { return nil }
-        let checked = CheckedRules(
-            rules.rules,
-            sources: FieldSources(environment: environment, folder: file.map(Self.folder))
-        )
-        guard checked.findings.isEmpty else {
-            throw ConfigurationError(checked.findings.map { references.hide(in: $0) })
-        }
-        guard checked.values != known else { return nil }
+    ) -> Configuration? {
         var result = self
-        result.rules = RuleSet(checked, lowest: routeRules())
-        return result
+        // Each value has a previous one, so the rules cannot have new findings.
+        if rules.compiled.values.keys.contains(where: { if case .file = $0 { true } else { false } }) {
+            let known = rules.compiled.values
+            let sources = FieldSources(environment: environment, folder: file.map(Self.folder), previous: known)
+            let checked = CheckedRules(rules.rules, sources: sources)
+            if checked.values != known { result.rules = RuleSet(checked, lowest: routeRules()) }
+            result.unreadableValues = describe(checked.unreadable)
+        }
+        if !unreadablePages.isEmpty { _ = result.readErrorPages(since: self) }
+        let isSame =
+            result.rules === rules && result.rejectedFiles == rejectedFiles
+            && zip(result.routes, routes).allSatisfy { $0.errorPages == $1.errorPages }
+        return isSame ? nil : result
+    }
+
+    /// Why pages and values of fields could not be read from their files, a sentence each. Their
+    /// previous content stays in use. No sentence contains a value.
+    package var rejectedFiles: [String] { unreadableValues + unreadablePages }
+
+    /// Returns findings as text, without the values of variables.
+    func describe(_ findings: [ConfigurationError.Finding]) -> [String] {
+        findings.map { "\(references.hide(in: $0))" }
     }
 
     /// Returns the folder of a file.

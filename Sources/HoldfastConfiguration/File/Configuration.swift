@@ -342,6 +342,10 @@ public struct Configuration: Sendable {
     var readingWarnings: [ConfigurationError.Finding] = []
     /// The references to variables, for messages about the configuration.
     package var references = References()
+    /// See ``rejectedFiles``.
+    var unreadableValues: [String] = []
+    /// See ``rejectedFiles``.
+    var unreadablePages: [String] = []
 
     /// Creates the configuration of a file that contains only its version.
     public init() {

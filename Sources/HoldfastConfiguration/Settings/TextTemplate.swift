@@ -30,6 +30,12 @@ where Name: RawRepresentable & CaseIterable & Hashable & Sendable, Name.RawValue
     /// The number of placeholders.
     package var count: Int { pieces.count / 2 }
 
+    /// The first placeholder; `nil` if there is none.
+    var first: Name? {
+        for case .placeholder(let name) in pieces { return name }
+        return nil
+    }
+
     /// The text before the first placeholder.
     var start: String { if case .text(let text)? = pieces.first { text } else { "" } }
 

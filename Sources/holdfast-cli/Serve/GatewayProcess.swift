@@ -64,7 +64,7 @@ struct GatewayProcess: Sendable {
             tasks.addTask { await supervision.run() }
             tasks.addTask { await CertificateWatch(server, transport).run() }
             for watch in tokens { tasks.addTask { await watch.run() } }
-            tasks.addTask { await watchValues() }
+            tasks.addTask { await watchNamedFiles() }
             tasks.addTask { await OriginHealthChecks(transport).run() }
             tasks.addTask { await watchFiles(of: store) }
             tasks.addTask { await MemoryReturn(engine, server).run() }
@@ -75,10 +75,10 @@ struct GatewayProcess: Sendable {
         }
     }
 
-    /// Rereads regularly the files of field values.
-    private func watchValues() async {
+    /// Rereads regularly the files of field values and unusable pages.
+    private func watchNamedFiles() async {
         await cancelWhenGracefulShutdown {
-            while (try? await Task.sleep(for: .seconds(60))) != nil { await configuration.rereadValues() }
+            while (try? await Task.sleep(for: .seconds(60))) != nil { await configuration.rereadFiles() }
         }
     }
 

@@ -37,8 +37,6 @@ actor ReloadableConfiguration: ConfigurationOperations {
         var effective: EffectiveConfiguration
         var settings: ServeSettings
         var status: ConfigurationStatus
-        /// Why field values could not be reread, if they could not.
-        var valueProblem: String?
     }
 
     init(
@@ -85,7 +83,7 @@ actor ReloadableConfiguration: ConfigurationOperations {
     nonisolated var configurationStatus: ConfigurationStatus {
         let current = current.withLock { $0 }
         var status = current.status
-        status.rejectedFiles = files.problems + [current.valueProblem].compactMap(\.self)
+        status.rejectedFiles = files.problems + current.settings.file.rejectedFiles
         return status
     }
     /// How long the listeners stay open after the first SIGTERM.
@@ -119,18 +117,20 @@ actor ReloadableConfiguration: ConfigurationOperations {
     nonisolated var routeModes: [RouteMode] { current.withLock { $0.settings.routeModes } }
 
     /// Reloads the configuration file, and rereads the other files that it names. An invalid file
-    /// is rejected as a whole, and its errors are logged.
+    /// is rejected as a whole, and its errors are logged. Another file that cannot be used is
+    /// named, and its previous content stays in use.
     func reload(by client: String) -> ReloadReport {
         files.reread()
         guard named.file != nil else {
             logger.notice("No configuration file to reload; nothing changed")
             return finish(ReloadReport(.noFile, at: clock.now(), by: client))
         }
+        let known = current.withLock { $0.settings }
         let read: ServeSettings
         let origins: GatewayOrigins
         var references = References()
         do {
-            read = try ServeSettings(named)
+            read = try ServeSettings(named, since: known)
             references = read.file.references
             let routes = read.gateway.routes
             origins = try parts.transport.prepare(for: routes, OriginTransport.Configuration(read.file, routes: routes))
@@ -153,42 +153,44 @@ actor ReloadableConfiguration: ConfigurationOperations {
             )
         }
         apply(read, origins)
-        report.changedFiles = digests.reread(read.rereadFiles, problems: files.problems)
+        let rejected = files.problems + read.file.rejectedFiles
+        report.changedFiles = digests.reread(read.rereadFiles, problems: rejected)
+        log(read.file.rejectedFiles, since: known)
         report.ineffectiveSwitches = parts.switches.switches.withoutSubject(
             origins: read.origins,
             routes: read.gateway.routes.routes.compactMap(\.name),
             servers: parts.transport.originServers.mapValues { $0.map(\.name) }
         ).map(\.withoutEffect)
-        logReload(report, of: read)
+        logReload(report, of: read, rejected)
         Self.log(read.file.warnings, logger)
         current.withLock { current in
             current.effective = effective
             current.settings = read
-            current.valueProblem = nil
             current.status.loadedAt = report.at
             current.status.warnings = read.file.warnings
         }
         return finish(report)
     }
 
-    /// Rereads the files of field values, such as credentials for origins, and uses new values for
-    /// the next requests. A file that cannot be used changes nothing, and is logged once.
-    func rereadValues() {
-        let (settings, known) = current.withLock { ($0.settings, $0.valueProblem) }
-        do {
-            let file = try settings.file.rereadingValues()
-            current.withLock { $0.valueProblem = nil }
-            guard let file else { return }
-            let new = settings.withValues(of: file)
-            parts.engine.reconfigure(options: file.options, rules: new.rules)
-            current.withLock { $0.settings = new }
-            logger.notice("Values of fields reloaded")
-        } catch {
-            let problem = "\(error)"
-            if problem != known {
-                logger.error("Values of fields rejected; nothing changed", metadata: ["error": "\(problem)"])
-            }
-            current.withLock { $0.valueProblem = problem }
+    /// Rereads the files of field values, such as credentials for origins, and the pages that could
+    /// not be used, and uses new content for the next requests. A file that cannot be used changes
+    /// nothing, and is logged once.
+    func rereadFiles() {
+        let known = current.withLock { $0.settings }
+        guard let file = known.file.rereadingFiles(), let new = try? ServeSettings(named, file: file) else { return }
+        log(file.rejectedFiles, since: known)
+        let hasNewPages = !zip(file.routes, known.file.routes).allSatisfy { $0.errorPages == $1.errorPages }
+        let hasNewValues = file.rules !== known.file.rules
+        if hasNewValues { parts.engine.reconfigure(options: file.options, rules: new.rules) }
+        if hasNewPages { parts.server.reconfigure(new.gateway) }
+        current.withLock { $0.settings = new }
+        if hasNewValues || hasNewPages { logger.notice("Files of the configuration reloaded") }
+    }
+
+    /// Logs the files that cannot be used, except those that are known to be unusable.
+    private func log(_ rejected: [String], since known: ServeSettings) {
+        for problem in rejected where !known.file.rejectedFiles.contains(problem) {
+            logger.error("File rejected; its previous content stays in use", metadata: ["error": "\(problem)"])
         }
     }
 
@@ -203,7 +205,7 @@ actor ReloadableConfiguration: ConfigurationOperations {
         parts.accessLog.configure(read.accessLog)
     }
 
-    private func logReload(_ report: ReloadReport, of read: ServeSettings) {
+    private func logReload(_ report: ReloadReport, of read: ServeSettings, _ rejected: [String]) {
         var metadata: Logger.Metadata = [
             "configuration.file": "\(named.file ?? "")",
             "configuration.routes": "\(named.origin == nil ? read.file.routeCount : 1)",
@@ -216,7 +218,6 @@ actor ReloadableConfiguration: ConfigurationOperations {
         for sentence in report.ineffectiveSwitches {
             logger.warning("A switch has no effect anymore", metadata: ["switch.problem": "\(sentence)"])
         }
-        let rejected = files.problems
         if rejected.isEmpty { return logger.notice("Configuration reloaded", metadata: metadata) }
         metadata["configuration.rejected_files"] = "\(rejected.joined(separator: "; "))"
         logger.warning("Configuration reloaded, except for files that cannot be used", metadata: metadata)

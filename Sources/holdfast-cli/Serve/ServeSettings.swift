@@ -7,7 +7,7 @@ import HoldfastGateway
 /// The settings that a gateway runs with. A setting from outside the file takes precedence over the
 /// file, and the file over the default.
 struct ServeSettings: Sendable {
-    private(set) var file: Configuration
+    let file: Configuration
     let gateway: GatewayConfiguration
     /// The routes with their own mode.
     let routeModes: [RouteMode]
@@ -32,14 +32,25 @@ struct ServeSettings: Sendable {
 
     /// Reads the file, if one is given.
     ///
-    /// - Parameter job: the use of the gateway for one job; `nil` for a gateway that serves.
+    /// - Parameters:
+    ///   - previous: the settings in force, if the file is read again. The content of other files
+    ///     stays in use if they cannot be used.
+    ///   - job: the use of the gateway for one job; `nil` for a gateway that serves.
     /// - Throws: `ConfigurationError`, `CommandFailure`
-    init(_ named: NamedSettings, for job: JobGateway.Use? = nil) throws {
-        let file =
-            try named.file.map {
-                // A replay sends nothing, so it needs no secrets that rules add to requests.
-                try job == .replaying ? Configuration(withoutValuesOf: $0) : Configuration(contentsOf: $0)
-            } ?? Configuration()
+    init(_ named: NamedSettings, since previous: ServeSettings? = nil, for job: JobGateway.Use? = nil) throws {
+        let file = try named.file.map { path in
+            // A replay sends nothing, so it needs no secrets that rules add to requests.
+            if job == .replaying { return try Configuration(withoutValuesOf: path) }
+            guard let previous else { return try Configuration(contentsOf: path) }
+            return try Configuration(contentsOf: path, since: previous.file)
+        }
+        try self.init(named, file: file ?? Configuration(), for: job)
+    }
+
+    /// Creates settings from a file that was read.
+    ///
+    /// - Throws: `ConfigurationError`, `CommandFailure`
+    init(_ named: NamedSettings, file: Configuration, for job: JobGateway.Use? = nil) throws {
         guard named.origin != nil || file.routeCount > 0 else {
             throw CommandFailure(
                 "'\(named.file ?? "")' has no routes. Add 'routes' to the file, or set an origin with '--origin'."
@@ -78,13 +89,6 @@ struct ServeSettings: Sendable {
         self.accessLog = accessLog
         self.control =
             named.hasNoControl || file.control.isOff ? .nowhere : file.controlSocket.map { .socket($0) } ?? .standard
-    }
-
-    /// Returns the same settings with other values of fields in the file's rules.
-    func withValues(of file: Configuration) -> ServeSettings {
-        var result = self
-        result.file = file
-        return result
     }
 
     /// The same settings for a recording next to the gateway: the origins are contacted, and the
