@@ -53,6 +53,14 @@ package struct Explanation: Sendable, Hashable, Codable {
 }
 
 extension Explanation {
+    /// The explanation if no request can be sent to the origin.
+    package var withoutOrigin: Explanation {
+        var result = self
+        result.now = unreachable
+        for index in changes.indices { result.changes[index].now = changes[index].unreachable }
+        return result
+    }
+
     /// The request, without its secrets.
     package struct Request: Sendable, Hashable, Codable {
         /// The method.

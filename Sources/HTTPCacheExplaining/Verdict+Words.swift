@@ -91,8 +91,7 @@ extension DryRun.Outcome {
         case .requestNoCache: return "the request has 'no-cache'"
         case .requestMaxAge: return "the stored response is older than the request's 'max-age' allows"
         case .requestMinFresh: return "the stored response is fresh for less than the request's 'min-fresh'"
-        case .requestCredentials:
-            return "the request has a 'Cookie', and the stored response is not marked as shareable"
+        case .requestCredentials: return Words.cookie
         case .responseCredentials:
             return
                 "the stored response was fetched with credentials, and a rule overrides the directive that allows sharing it"

@@ -41,7 +41,7 @@ struct Wording {
         if name == "credentials" {
             return "it was fetched with credentials, and a rule overrides the directive that allows sharing it"
         }
-        if name == "cookie" { return "the request has a 'Cookie', and the stored response is not marked as shareable" }
+        if name == "cookie" { return Words.cookie }
         if name == "invalidated" { return "a successful unsafe request invalidated it" }
         if name.hasPrefix("stale.") { return "its staleness exceeds '\(name)'\(rule(of: [name]))" }
         return "'\(name)' forbids use without validation"
@@ -78,6 +78,10 @@ extension RuleDecision {
 
 /// Formats human-readable numbers.
 package enum Words {
+    /// Why a request's cookie prevents the use of a stored response, and the next step.
+    static let cookie =
+        "the request has a 'Cookie', and the stored response is not marked as shareable; 'cookies.keep' removes cookies that do not matter"
+
     /// Returns a duration in its two largest units: `3 m 20 s`, `2 d 4 h`. Durations below a second
     /// are in milliseconds.
     ///

@@ -106,7 +106,7 @@ struct HoldfastDrainTests {
             #expect(none.status == 0 && none.text == "No server is drained.\n", "\(none)")
             let set = try await gateway.run(["drain", servers[0], "--for", "1h", "--reason", "kernel"] + named)
             #expect(set.text.hasPrefix("\(servers[0]) of \(origin.baseURL) is drained until 2"), "\(set)")
-            #expect(set.status == 0 && set.text.hasSuffix("Reason: kernel.\n"), "\(set)")
+            #expect(set.status == 0 && set.text.hasSuffix("Reason: kernel.\n") && set.error.isEmpty, "\(set)")
             for number in 0..<10 {
                 let response = try await gateway.get("/\(number)")
                 #expect(response.contains("server 2"), "\(response)")
@@ -120,6 +120,7 @@ struct HoldfastDrainTests {
             // The second server.
             let both = try await gateway.run(["drain", servers[1], "--for", "1h"] + named)
             #expect(both.status == 0 && both.lines.count == 2, "\(both)")
+            #expect(both.error.hasPrefix("warning: No server of '\(origin.baseURL)' is left: "), "\(both)")
             let stored = try await gateway.get("/1")
             let missing = try await gateway.get("/missing")
             #expect(stored.hasPrefix("HTTP/1.1 200 ") && missing.hasPrefix("HTTP/1.1 504 "), "\(missing)")
@@ -130,6 +131,15 @@ struct HoldfastDrainTests {
             #expect(status.text.contains(sentence) && !status.text.contains("2 servers"), "\(status)")
             let drained = try await gateway.run(["origins"])
             #expect(drained.lines.contains { $0.hasPrefix("drained      \(origin.baseURL)") }, "\(drained)")
+            let reason = "drained: An operator drained every server, the first until 2"
+            #expect(drained.lines.contains { $0.hasPrefix("        \(reason)") }, "\(drained)")
+            let tried = try await gateway.run(["try", "http://a.test/missing"])
+            #expect(tried.lines.contains { $0.hasPrefix("  origin \(origin.baseURL): \(reason)") }, "\(tried)")
+            #expect(
+                tried.lines.contains { $0.hasPrefix("  next   Would fail with 504: nothing is stored") },
+                "\(tried)"
+            )
+            #expect(tried.lines.contains { $0.hasPrefix("  note   an operator drained every server") }, "\(tried)")
             let ended = try await gateway.run(["drain", servers[0], "--end"] + named)
             #expect(ended.status == 0 && ended.lines.count == 1, "\(ended)")
             let found = try await gateway.get("/missing")

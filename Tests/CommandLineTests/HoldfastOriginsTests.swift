@@ -79,6 +79,27 @@ struct HoldfastOriginsTests {
         try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
     }
 
+    /// Its cause is shown once.
+    @Test func onlyServerOfAnUnreachableOriginFails() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            let text = """
+                version: 1
+                listen: 127.0.0.1:0
+                store: {path: s}
+                routes: [{origin: "http://127.0.0.1:1"}]
+                origins: {"http://127.0.0.1:1": {timeouts: {idle: 10 s}}}
+                """
+            try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
+            try await PurgedGateway.with(folder) { gateway in
+                for number in 0..<5 { _ = try await gateway.get("/\(number)") }
+                let origins = try await gateway.run(["origins"])
+                #expect(origins.lines.first?.hasPrefix("unreachable  http://127.0.0.1:1 ") == true, "\(origins)")
+                #expect(origins.lines.contains { $0.hasPrefix("    failing   http://127.0.0.1:1 ") }, "\(origins)")
+                #expect(origins.lines.count { $0.contains(" refused: ") } == 1, "\(origins)")
+            }
+        }
+    }
+
     @Test(
         "A private root and a certificate reach the server; when it is gone the mirror responds, and then the store",
         .enabled(if: HoldfastMetricsTests.python != nil, "Python 3 is the server")

@@ -32,6 +32,38 @@ struct HoldfastTryTests {
         }
     }
 
+    @Test(arguments: [
+        ("Set-Cookie: a=b", [], "'store.without-cookies'"),
+        ("X-A: b", ["--header", "Cookie: _ga=1"], "'cookies.keep'"),
+    ])
+    func settingForCookiesIsNamed(_ field: String, _ options: [String], _ setting: String) async throws {
+        try await PurgedGateway.withOrigin { gateway, origin in
+            origin.behaveNormally()
+            let parts = field.split(separator: ": ").map(String.init)
+            let fields = [(parts[0], parts[1]), ("Cache-Control", "max-age=60")]
+            origin.force(.respond(fields: fields, body: "x"), times: .max)
+            let outcome = try await gateway.run(["try", "http://a.test/x"] + options)
+            #expect(outcome.status == 1 && outcome.lines.first == "Not stored.", "\(outcome)")
+            #expect(outcome.lines.contains { $0.hasPrefix("  why ") && $0.contains(setting) }, "\(outcome)")
+        }
+    }
+
+    @Test func storedResponseThatIsValidatedForACookieIsNamed() async throws {
+        try await PurgedGateway.withOrigin { gateway, origin in
+            origin.behaveNormally()
+            let run = ["try", "http://a.test/moments?userID=harbour"]
+            let stored = try await gateway.run(run)
+            #expect(stored.status == 0, "\(stored)")
+            let outcome = try await gateway.run(run + ["--header", "Cookie: _ga=secret"])
+            #expect(outcome.status == 1 && !outcome.text.contains("secret"), "\(outcome)")
+            #expect(outcome.lines.first == "Stored, but validated because of the 'Cookie' field.", "\(outcome)")
+            #expect(outcome.lines.contains { $0.hasPrefix("  why ") && $0.contains("'cookies.keep'") }, "\(outcome)")
+            // Another field may be the reason.
+            let both = try await gateway.run(run + ["--header", "Cookie: a=b", "--header", "Cache-Control: no-cache"])
+            #expect(both.lines.first == "Stored, but validated with the origin.", "\(both)")
+        }
+    }
+
     @Test func contentThatEndsEarlyIsNamed() async throws {
         try await PurgedGateway.withOrigin { gateway, origin in
             origin.behaveNormally()
@@ -316,7 +348,9 @@ struct HoldfastTryTests {
     @Test func badInputIsNamed() async throws {
         try await PurgedGateway.Folder.with { folder in
             let relative = try await folder.run(["try", "/news/1"])
-            #expect(relative.status == 64 && relative.error.contains("/news/1"), "\(relative)")
+            #expect(relative.status == 64 && relative.error.contains("'http://localhost:8080/news/1'"), "\(relative)")
+            let bare = try await folder.run(["try", "localhost:8080/x?token=hunter2"])
+            #expect(bare.status == 64 && bare.error.contains("'http://localhost:8080/x?token=REDACTED'"), "\(bare)")
             let absent = try await folder.run(["try", "http://a.test/"])
             #expect(absent.status == 1 && absent.error.contains("does not exist"), "\(absent)")
         }

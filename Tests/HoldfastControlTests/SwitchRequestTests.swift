@@ -109,6 +109,7 @@ import Testing
         }
     }
 
+    /// Mutant: `drained-origin-has-no-reason`.
     @Test func reportsStateEndReasonAndClient() throws {
         var switches = Switches()
         for (subject, mode) in [
@@ -140,6 +141,19 @@ import Testing
         ]
         let origins = OriginsReport([condition], .automatic, drains: DrainsReport(names).drains)
         #expect(origins.origins.first?.servers?.map { $0.drained?.reason } == ["why", nil])
+        #expect(origins.origins.first?.reason == nil)
+        // The other server fails.
+        condition.cause = FailureCause(reason: "refused", message: "Refused.")
+        let failing = OriginsReport([condition], .automatic, drains: DrainsReport(switches).drains).origins.first
+        #expect(
+            failing?.reason == "refused" && failing?.message?.hasPrefix("Refused. 1 of 2 servers are drained") == true
+        )
+        condition.servers[1].isDrained = true
+        let drained = OriginsReport([condition], .automatic, drains: DrainsReport(switches).drains).origins.first
+        #expect(
+            drained?.reason == "drained"
+                && drained?.message?.contains(EndTime.text(Self.now.adding(.seconds(60)))) == true
+        )
     }
 
     @Test(

@@ -23,8 +23,16 @@ extension StorageRefusal {
             """
         case .requestNoStore: "The request has 'Cache-Control: no-store'."
         case .privateResponse: "The response has 'Cache-Control: private', and the gateway is a shared cache."
-        case .authorization: "The request has credentials, and the response does not allow sharing."
-        case .setCookie: "The response sets a cookie, so it may be meant for one client only."
+        case .authorization:
+            """
+            The request has credentials, such as a cookie, and the response does not allow sharing. The rule setting \
+            'cookies.keep' removes all cookies but those that matter.
+            """
+        case .setCookie:
+            """
+            The response sets a cookie, so it may be meant for one client only. The rule setting 'store.without-cookies' \
+            can leave out cookies that do not matter.
+            """
         case .varyAny: "The response has 'Vary: *' or a malformed 'Vary'."
         case .notExplicit:
             "The response states no lifetime. The rule setting 'freshness.lifetime', or 'freshness.errors' for a status from 400 on, can set one."

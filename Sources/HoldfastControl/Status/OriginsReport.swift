@@ -10,8 +10,9 @@ package struct OriginsReport: Sendable, Hashable, Codable {
         package var state: OriginCondition.Reachability
         /// The time since which the origin has been unreachable.
         package var since: String?
-        /// Why the last request failed, such as `unknown-authority`; `nil` if it succeeded. A
-        /// `reachable` origin may have a reason, because one target may be at fault.
+        /// Why no request is sent (`drained`), or why the last one failed, such as
+        /// `unknown-authority`; otherwise `nil`. A `reachable` origin may have a reason, because
+        /// one target may be at fault.
         package var reason: String?
         /// The failure and the next step.
         package var message: String?
@@ -77,12 +78,13 @@ package struct OriginsReport: Sendable, Hashable, Codable {
             conditions.filter { $0.reachability == .reachable }, conditions.filter { $0.reachability != .reachable }
         )
         origins = (failing + well).prefix(Self.limit).map { condition in
-            Origin(
+            let cause = Self.cause(of: condition, drains ?? [])
+            return Origin(
                 origin: condition.origin,
                 state: condition.reachability,
                 since: condition.since.map(EndTime.text),
-                reason: condition.cause?.reason,
-                message: condition.cause?.message,
+                reason: cause?.reason,
+                message: cause?.message,
                 lastFailure: condition.lastFailure.map(Failure.init),
                 nextProbe: mode == .automatic ? condition.nextProbe.map(EndTime.text) : nil,
                 failedProbes: condition.failedProbes,
@@ -92,6 +94,26 @@ package struct OriginsReport: Sendable, Hashable, Codable {
             )
         }
         more = conditions.count > Self.limit
+    }
+
+    /// Returns why no request is sent to an origin, or why the last one failed.
+    private static func cause(of condition: OriginCondition, _ drains: [SwitchReport]) -> FailureCause? {
+        let drained = condition.servers.filter(\.isDrained)
+        if condition.isDrained {
+            let ends = drains.filter { $0.server != nil && $0.origin == condition.origin }.map(\.until)
+            let end = ends.min().map { ", the first until \($0)" } ?? ""
+            return FailureCause(
+                reason: "drained",
+                message: "An operator drained every server\(end), so no request is sent. "
+                    + "'holdfast drain SERVER --of-origin \(condition.origin) --end' ends a drain."
+            )
+        }
+        guard var cause = condition.cause else { return nil }
+        if !drained.isEmpty {
+            cause.message +=
+                " \(drained.count) of \(condition.servers.count) servers are drained: see 'holdfast drain'."
+        }
+        return cause
     }
 
     private static func servers(of condition: OriginCondition, _ drains: [SwitchReport]) -> [Server] {

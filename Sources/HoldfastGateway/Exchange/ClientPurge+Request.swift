@@ -2,11 +2,13 @@ import HTTPTypes
 import HTTPWire
 
 extension GatewayRequest {
+    /// Whether the method is PURGE.
+    var isPurge: Bool { method.isPurge }
+}
+
+extension HTTPRequest.Method {
     /// Whether the method is PURGE, ignoring case, because an origin may ignore case.
-    var isPurge: Bool {
-        let method = method.rawValue
-        return method.utf8.count == 5 && method.uppercased() == "PURGE"
-    }
+    var isPurge: Bool { rawValue.utf8.count == 5 && rawValue.uppercased() == "PURGE" }
 }
 
 extension ClientPurge {

@@ -35,7 +35,7 @@ extension GatewayService {
         guard let purging = admission.purging else { return purgeRefusal(context) }
         let purge: ClientPurge
         do {
-            purge = try clientPurge(request, inForce)
+            purge = try clientPurge(request, from: requester, inForce)
         } catch {
             return response(to: error, context, of: request, from: requester)
         }
@@ -49,7 +49,11 @@ extension GatewayService {
         return .whole(responseHead(head, facts, context), ByteBuffer(bytes: result.json))
     }
 
-    private func clientPurge(_ request: GatewayRequest, _ inForce: ConfigurationInForce) throws -> ClientPurge {
+    private func clientPurge(
+        _ request: GatewayRequest,
+        from requester: GatewayClient,
+        _ inForce: ConfigurationInForce
+    ) throws -> ClientPurge {
         var purge = try ClientPurge(request.fields)
         guard purge.tags.isEmpty else { return purge }
         guard request.target != "*" else {
@@ -62,11 +66,15 @@ extension GatewayService {
             throw Rejection(problem: .invalidPurge("No response can be stored under this URL."))
         }
         try refuseMisdirected(target, request, routes, choice)
-        if let prefix = PurgePattern.prefix(of: target.description) {
+        if PurgePattern.prefix(of: target.description) != nil {
+            // The command also takes the client's URL. Clients do not learn the origin's.
+            let scheme = requester.scheme(of: request.fields, by: inForce.configuration)
+            let url = request.authority.map { "\(scheme)://\($0)\(request.target)" }
+            let prefix = url.flatMap(PurgePattern.prefix).map { Redaction.uriText($0) } ?? "URL"
             throw Rejection(
                 problem: .invalidPurge(
                     "This is a pattern, and PURGE takes one URL. For all URLs that begin with it, run "
-                        + "'holdfast purge --prefix \(Redaction.uriText(prefix))'."
+                        + "'holdfast purge --prefix \(prefix)'."
                 )
             )
         }
@@ -83,7 +91,7 @@ extension GatewayService {
 }
 
 extension Problem {
-    fileprivate static let purgeNotAllowed = Problem(
+    static let purgeNotAllowed = Problem(
         .methodNotAllowed,
         title: "The method is not allowed",
         status: 405,

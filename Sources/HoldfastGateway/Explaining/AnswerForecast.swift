@@ -67,6 +67,14 @@ package struct AnswerForecast: Sendable {
         routes.refuseDotSegments(of: target.requestTarget, rulesHavePaths: rulesHavePaths)
     }
 
+    /// Returns the gateway's response to PURGE, which it never forwards; `nil` for another method.
+    package func answerToPurge(_ asked: Request) -> GatewayAnswer? {
+        guard asked.method.isPurge else { return nil }
+        let client = asked.client.map { GatewayClient(address: $0, isSecure: asked.target.scheme == "https") }
+        let isKnown = client?.mayPurge(by: configuration) ?? !configuration.purgers.isEmpty
+        return isKnown ? .purge : GatewayAnswer(.purgeNotAllowed, by: "clients.purgers")
+    }
+
     /// The result for one request.
     package struct Result: Sendable {
         /// The gateway's own response; `nil` if the request reaches the cache.
@@ -93,6 +101,10 @@ package struct AnswerForecast: Sendable {
         let isChecked = !configuration.clients.isEmpty
         result.add(admission.requestChecks, requester, at: now, isListed: isChecked, configuration.requestRate, of: nil)
         guard result.answer == nil else { return result }
+        if let answer = answerToPurge(asked) {
+            result.answer = answer
+            return result
+        }
         switch RequestDestination(of: request, from: client, configuration, rulesHavePaths: rulesHavePaths) {
         case .health(let check): result.answer = GatewayAnswer(check)
         case .fixed(let route): result.answer = GatewayAnswer(route, to: request.target)

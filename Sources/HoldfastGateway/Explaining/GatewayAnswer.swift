@@ -19,6 +19,13 @@ package struct GatewayAnswer: Sendable, Hashable, Encodable {
 }
 
 extension GatewayAnswer {
+    /// The response to PURGE of a client that may purge.
+    static let purge = GatewayAnswer(
+        setting: "clients.purgers",
+        summary: "Would purge the stored response ('clients.purgers') if the request has a token, or else get 405. "
+            + "PURGE is never forwarded."
+    )
+
     init(_ check: HealthCheck) {
         let setting =
             switch check {

@@ -1,4 +1,6 @@
+import GatewayRouting
 package import HTTPCache
+package import HTTPCacheSemantics
 import HoldfastConfiguration
 import NIOCore
 public import ServiceLifecycle
@@ -98,6 +100,13 @@ extension OriginTransport {
     /// The servers of these origins and their state, by the origin's URL.
     package var originServers: [String: [OriginCondition.Server]] {
         Dictionary(sites.map { ($0.name, $0.conditions) }) { first, _ in first }
+    }
+
+    /// Whether an operator drained every server of the origin to which a target leads.
+    package func isDrained(_ target: TargetURI) -> Bool {
+        let (routes, origins) = routesInUse.withLock { ($0.currentRoutes, $0.origins) }
+        guard let endpoint = routes?.endpoint(for: target), let site = origins.site(of: endpoint) else { return false }
+        return site.conditions.allSatisfy(\.isDrained)
     }
 
     /// Checks one server, and sets it aside or restores it.

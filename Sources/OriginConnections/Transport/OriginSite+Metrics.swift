@@ -39,7 +39,7 @@ extension OriginSite {
     private static let up = MetricDescription(
         "holdfast_origin_server_up",
         .gauge,
-        "1 if an origin server gets requests, 0 while it is set aside."
+        "1 if an origin server gets requests, 0 while it is set aside or, as the only server, unreachable."
     )
     private static let responses = MetricDescription(
         "holdfast_origin_server_responses_total",

@@ -34,6 +34,9 @@ final class OriginSite: Sendable {
         var health = ServerHealth()
         var counts = Counts()
         var notes = FailureNotes()
+        /// Whether the last request to an origin's only server found no connection. Such a server
+        /// is never set aside.
+        var isUnconnected = false
         /// Whether an operator drained the server.
         var isDrained = false
         /// When the server was chosen last, as a number that grows with each choice; 0 without
@@ -201,6 +204,7 @@ final class OriginSite: Sendable {
             } else {
                 states[server].counts.responses += 1
             }
+            states[server].isUnconnected = FailureEvidence.Failure(outcome) == .connection
             _ = states[server].notes.take(cause, at: now)
         }
     }
@@ -278,9 +282,10 @@ final class OriginSite: Sendable {
         }
     }
 
-    /// Whether each server is set aside, and its counts.
+    /// Whether each server is set aside or, as an origin's only server, cannot be reached; and its
+    /// counts.
     var report: [(server: OriginServer, isAside: Bool, counts: Counts)] {
-        zip(servers, states.withLock { $0 }).map { ($0, $1.health.isAside, $1.counts) }
+        zip(servers, states.withLock { $0 }).map { ($0, $1.health.isAside || $1.isUnconnected, $1.counts) }
     }
 }
 

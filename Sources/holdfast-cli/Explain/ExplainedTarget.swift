@@ -25,6 +25,7 @@ struct ExplainedTarget {
         if let mapping, mapping.route == nil {
             target = url
             notes = ["an origin URL, used as it is"]
+            answer = forecast.answerToPurge(asked)
             if forecast.refusesDotSegments(of: url) {
                 notes.append(
                     "the gateway would return 400: routes or rules match paths, and this path has a dot segment"
@@ -50,6 +51,9 @@ struct ExplainedTarget {
         if types.isEmpty { return }
         notes.append("content of type \(types) is rewritten for the client; the store keeps the origin's content")
     }
+
+    /// Adds a note.
+    mutating func add(_ note: String) { notes.append(note) }
 
     /// Adds the client's scheme, unless the fields already contain it. A gateway that serves
     /// clients over both schemes sends it to its origins, and stores separate responses for each

@@ -20,8 +20,9 @@ struct ExplanationText {
         let summary = answer?.summary ?? explanation.now.summary
         var lines = [summary, "", "\(explanation.request.method) \(explanation.request.target)"]
         lines += facts(about)
-        // Stored responses are shown even if no client gets them.
-        if answer != nil, explanation.variants.isEmpty { return lines.map(Self.printable) }
+        // Stored responses are shown even if no client gets them. The cache never sees the request,
+        // so its forecasts do not matter.
+        if answer != nil { return (lines + stored).map(Self.printable) }
         lines += section("rules", explanation.rules.map { ($0.setting, "\($0.value) (\($0.place))") })
         lines += stored
         lines += arithmetic

@@ -72,10 +72,24 @@ struct Drain: AsyncParsableCommand {
                 reason: temporary.reason
             )
             report = try await gateway.send(.PUT, "/v1/drains", request)
+            try await Self.warn(about: server, of: gateway)
         } else {
             report = try await gateway.get("/v1/drains")
         }
         try location.write(report, Self.text)
+    }
+
+    /// Warns if an origin has no server left.
+    private static func warn(about server: String, of gateway: ControlClient) async throws {
+        let report: OriginsReport = try await gateway.get("/v1/origins")
+        let without = report.origins.filter { origin in
+            origin.reason == "drained" && origin.servers?.contains { $0.server == server } == true
+        }
+        for origin in without {
+            StandardStream.error.line(
+                "warning: No server of '\(origin.origin)' is left: its responses come from the store, and other requests get 504."
+            )
+        }
     }
 
     private static func encoded(_ text: String) -> String {

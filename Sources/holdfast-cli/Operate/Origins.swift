@@ -9,7 +9,7 @@ struct Origins: AsyncParsableCommand {
         discussion: """
             Prints a line for each origin: its state ('drained' if all of its servers are), and its requests in flight and waiting; for an unreachable origin also since when, when the next probe is sent, and why. The last failure of a reachable origin follows with its time, because one URL may be the cause. \
             Unreachable origins come first. If an origin has settings of its own ('origins' in the configuration), its servers follow in the order in which they are tried, one per \
-            line: address or URL, responses, failures, and whether the server is set aside after failures, or drained until a given time ('holdfast drain'). A line with the reason and the next step follows a server that fails.
+            line: address or URL, responses, failures, and whether the server is set aside after failures, failing like the whole origin, or drained until a given time ('holdfast drain'). A line with the reason and the next step follows a server that fails.
 
             \(GatewayLocation.help)
 
@@ -42,10 +42,12 @@ struct Origins: AsyncParsableCommand {
             }
             if let probe = origin.nextProbe { line += ", next probe at \(probe)" }
             let servers = (origin.servers ?? []).flatMap { server in
-                [
-                    "    \(state(of: server).padding(to: 10))\(server.server)"
+                // The only server of an origin has the origin's cause.
+                let isKnown = server.message == origin.message || server.message == origin.lastFailure?.message
+                return [
+                    "    \(state(of: server, in: origin).padding(to: 10))\(server.server)"
                         + "  responses: \(server.responses), failures: \(server.failures)\(end(of: server.drained))"
-                ] + cause(server.reason, server.message)
+                ] + (isKnown ? [] : cause(server.reason, server.message))
             }
             return [line] + cause(of: origin) + servers
         }
@@ -59,8 +61,12 @@ struct Origins: AsyncParsableCommand {
         return !servers.isEmpty && servers.allSatisfy { $0.drained != nil } ? "drained" : origin.state.rawValue
     }
 
-    private static func state(of server: OriginsReport.Server) -> String {
-        server.drained != nil ? "drained" : server.aside ? "set aside" : "in use"
+    /// Returns the server's state. The only server of an origin is never set aside, because no
+    /// other server can take its requests.
+    private static func state(of server: OriginsReport.Server, in origin: OriginsReport.Origin) -> String {
+        if server.drained != nil { return "drained" }
+        if server.aside { return "set aside" }
+        return origin.state == .unreachable && server.reason != nil ? "failing" : "in use"
     }
 
     private static func end(of drain: SwitchReport?) -> String {
@@ -69,7 +75,7 @@ struct Origins: AsyncParsableCommand {
     }
 
     private static func cause(of origin: OriginsReport.Origin) -> [String] {
-        guard origin.state == .reachable, let last = origin.lastFailure else {
+        guard origin.state == .reachable, origin.reason != "drained", let last = origin.lastFailure else {
             return cause(origin.reason, origin.message)
         }
         return ["        last failure at \(last.at): \(last.reason): \(last.message)"]

@@ -33,6 +33,10 @@ struct TriedRequest: Encodable, Sendable {
     /// Whether the response came from the store.
     var isHit: Bool
     var isStored: Bool
+    /// Whether the origin confirmed a stored response, which was then served.
+    var isConfirmed: Bool
+    /// Whether the request's own fields prevented a hit.
+    var isForwardedForItsFields: Bool
     /// Whether a route with 'respond' made the response.
     var isFixed: Bool
 
@@ -119,6 +123,8 @@ struct TriedRequest: Encodable, Sendable {
         cacheStatus = response.headers.first(name: "Cache-Status")
         isHit = member?.isHit == true
         isStored = member?.isStored == true
+        isConfirmed = member?.forwardStatus == 304 && status != 304
+        isForwardedForItsFields = member?.forwardReason == .request
         isFixed = member?.detail == "respond"
     }
 }

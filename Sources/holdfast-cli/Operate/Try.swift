@@ -15,7 +15,7 @@ struct Try: AsyncParsableCommand {
         discussion: """
             Use a URL that clients request: its host and path select the route. The requests go to the address on which the gateway listens, whatever the URL's host \
             resolves to; the gateway treats them like any client's. With an https URL, they go to a listener with TLS if there is one; its certificate is not verified. With '--header', they carry fields, such as the cookies of a user. The first line says whether the second request was served from the store, or why the gateway rejected the \
-            request: no route, for example. 'why' gives the gateway's reason not to store the response (as 'cache.not_stored' in its log), 'origin' says why requests to an origin fail, \
+            request: no route, for example. 'why' gives the gateway's reason not to store the response (as 'cache.not_stored' in its log), or why a stored one is validated, 'origin' says why requests to an origin fail, \
             and 'next' says how another request would be served, and by which setting the gateway itself would answer it.
 
             \(GatewayLocation.help)
@@ -89,6 +89,8 @@ struct Try: AsyncParsableCommand {
     /// The requests, or the reason why none could be sent as a client would.
     struct Tried {
         var requests: [TriedRequest] = []
+        /// Whether the requests have a 'Cookie', and no other field that can require validation.
+        var hasCookie = false
         var failure: String?
         /// Whether an https client was tested without TLS.
         var isWithoutTLS = false
@@ -103,7 +105,8 @@ struct Try: AsyncParsableCommand {
         }
         do {
             let requests = try await TriedRequest.send(2, to: target, fields, at: address)
-            return Tried(requests: requests, isWithoutTLS: isWithoutTLS)
+            let hasCookie = fields.contains(.cookie) && !fields.contains(.cacheControl)
+            return Tried(requests: requests, hasCookie: hasCookie, isWithoutTLS: isWithoutTLS)
         } catch let error as CommandFailure where address.hasTLS {
             // The listener may want a client certificate, for example.
             return Tried(failure: "\(error)")
@@ -119,7 +122,11 @@ struct Try: AsyncParsableCommand {
         do {
             return try TargetURI(url)
         } catch {
-            throw ValidationError("\(error)")
+            guard !url.contains("://") else { throw ValidationError("\(error)") }
+            let whole = url.hasPrefix("/") ? "http://localhost:8080\(url)" : "http://\(url)"
+            throw ValidationError(
+                "'\(Redaction.uriText(url))' is not an absolute URL. Write a URL that clients request, such as '\(Redaction.uriText(whole))'."
+            )
         }
     }
 
@@ -279,6 +286,12 @@ struct TryReport: Encodable {
         switch (hits.first, hits.last) {
         case (true, true): verdict = "Both requests were served from the store."
         case (_, true): verdict = "Stored: the second request was served from the store."
+        case _ where requests.last?.isConfirmed == true:
+            let isForCookie = tried.hasCookie && requests.last?.isForwardedForItsFields == true
+            verdict = "Stored, but validated\(isForCookie ? " because of the 'Cookie' field" : " with the origin")."
+            guard isForCookie else { return }
+            why =
+                "The stored response is not marked as shareable, and the request has a 'Cookie'. The rule setting 'cookies.keep' removes all cookies but those that matter."
         default:
             let isStored = requests.last?.isStored == true
             verdict = isStored ? "Stored, but not served from the store." : "Not stored."

@@ -278,7 +278,11 @@ actor ReloadableConfiguration: ConfigurationOperations {
         if parts.engine.selectsByScheme { asked.addScheme(to: &head.headerFields) }
         var cached = CacheRequest(head: head)
         cached.decodesGzip = true
-        let explanation = try await parts.engine.explanation(of: cached, in: parts.store)
+        var explanation = try await parts.engine.explanation(of: cached, in: parts.store)
+        if asked.answer == nil, parts.transport.isDrained(asked.target) {
+            explanation = explanation.withoutOrigin
+            asked.add("an operator drained every server of the origin, so no request is sent: see 'holdfast drain'")
+        }
         return Explained(notes: asked.notes, answer: asked.answer, explanation: explanation)
     }
 }

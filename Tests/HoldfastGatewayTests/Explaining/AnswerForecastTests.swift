@@ -114,6 +114,22 @@ struct AnswerForecastTests {
         }
     }
 
+    @Test(arguments: [("10.0.0.1", nil), ("198.51.100.1", 405), (nil, nil)] as [(String?, Int?)])
+    func purgeIsNeverForwarded(client: String?, status: Int?) throws {
+        let yaml = Self.file.replacing("ORIGIN", with: "http://origin.test")
+        var configuration = try GatewayConfiguration(HoldfastConfiguration.Configuration(yaml: yaml))
+        configuration.purgers = [AddressRange("10.0.0.0/8")].compactMap(\.self)
+        let forecast = AnswerForecast(
+            configuration,
+            rulesHavePaths: false,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        var asked = try Self.request(Row(path: "/shop"), from: client)
+        asked.method = try #require(HTTPRequest.Method("PURGE"))
+        let answer = forecast.result(for: asked, at: .now()).answer
+        #expect(answer?.setting == "clients.purgers" && answer?.status == status)
+    }
+
     /// A gateway that has served nothing: the same rules, from a file alone.
     @Test func clientDecidesAboutLists() throws {
         let yaml = Self.file.replacing("ORIGIN", with: "http://origin.test")

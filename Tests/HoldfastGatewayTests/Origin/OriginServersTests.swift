@@ -121,6 +121,23 @@ import Testing
         }
     }
 
+    /// Mutant: `only-server-is-always-up`.
+    @Test func onlyServerWithoutAConnectionIsDown() async throws {
+        try await withServer(.refuses) { url, _ in
+            try await RunningGateway.with(
+                origin: url,
+                configureTransport: { $0.origins = Self.settings(url, mirrors: []) }
+            ) { gateway in
+                let labels = "origin=\(url) server=\(url)"
+                let before = await metrics(gateway, "holdfast_origin_server_up")
+                #expect(before[labels]?.contains("1") == true, "\(before)")
+                _ = try await gateway.get("/a")
+                let after = await metrics(gateway, "holdfast_origin_server_up")
+                #expect(after[labels]?.contains("0") == true, "\(after)")
+            }
+        }
+    }
+
     /// Mutants: a response with 503 is the client's; a server that failed is asked first again.
     @Test("Thirty clients at once get the mirror's response, whatever the first server does", arguments: Fault.allCases)
     func mirrorTakesOver(_ fault: Fault) async throws {

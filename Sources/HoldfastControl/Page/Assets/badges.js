@@ -12,6 +12,7 @@ const shapes = {
   confirming: ["◐", "warn", "confirming"],
   unreachable: ["▲", "bad", "unreachable"],
   aside: ["▲", "warn", "set aside"],
+  failing: ["▲", "bad", "failing"],
   drained: ["◇", "warn", "drained"],
   inUse: ["●", "good", "in use"],
   pinned: ["◆", "accent", "pinned"],

@@ -52,11 +52,18 @@ function drain({ drained }) {
   return drained ? h("p", { class: "muted" }, "until ", at(drained.until), " (", relative("in", drained.until), "), by ", plain(drained.by), drained.reason && [": ", plain(drained.reason)]) : "";
 }
 
+// The only server of an origin is never set aside, because no other server can take its requests.
+function serverState(row, origin) {
+  if (row.drained) return "drained";
+  if (row.aside) return "aside";
+  return origin.state === "unreachable" && row.reason ? "failing" : "inUse";
+}
+
 // The origin's addresses and mirrors, in the order of the configuration.
 function servers(origin) {
   if (!origin.servers) return dash;
   const items = origin.servers.map((row) =>
-    h("li", {}, badge(row.drained ? "drained" : row.aside ? "aside" : "inUse"), " ", url(row.server), row.failures ? `, ${counted(row.failures, "failure")}` : "", drain(row), cause(row)),
+    h("li", {}, badge(serverState(row, origin)), " ", url(row.server), row.failures ? `, ${counted(row.failures, "failure")}` : "", drain(row), cause(row)),
   );
   return h("ul", { "aria-label": `Servers of ${plain(origin.origin)}` }, items);
 }
