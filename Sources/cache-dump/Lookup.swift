@@ -18,6 +18,8 @@ struct Lookup {
             let isShort = !key.contains("://") && key.utf8.count < Self.shortestID
             throw CommandFailure(
                 "Nothing is stored under '\(shownKey)' in '\(store.folder)'. 'cache-dump list' shows all entries."
+                    + (key.contains("://")
+                        ? " It shows the URLs of origins, not those that a gateway's clients request." : "")
                     + (isShort ? " An ID needs at least \(Self.shortestID) digits." : "")
             )
         }

@@ -90,6 +90,7 @@ struct CacheDumpErrorTests {
                 #expect(outcome.text == "")
                 #expect(outcome.error.contains("'\(key)'"), "\(outcome.error)")
                 #expect(outcome.error.contains("needs at least 4 digits") == (key == "x"), "\(outcome.error)")
+                #expect(outcome.error.contains("the URLs of origins") == key.hasSuffix("/unknown"), "\(outcome.error)")
             }
         }
     }

@@ -157,28 +157,52 @@ struct HoldfastInspectTests {
         }
     }
 
+    /// Runs `holdfast inspect` until the body has ended, then ends it by a signal.
+    private func withRelay(
+        to gateway: PurgedGateway,
+        _ body: (_ port: Int, _ code: String, _ diagnostics: OutputReader) async throws -> Void
+    ) async throws {
+        let (output, error) = (Pipe(), Pipe())
+        let process = try ChildProcess(
+            try Tool("holdfast").url,
+            ["inspect", "--config", gateway.folder.file],
+            environment: [:],
+            output: output.fileHandleForWriting.fileDescriptor,
+            error: error.fileHandleForWriting.fileDescriptor
+        )
+        try output.fileHandleForWriting.close()
+        try error.fileHandleForWriting.close()
+        let ending = try await process.end {
+            let line = await OutputReader(output).firstLine()
+            let port = try #require(
+                line.dropFirst("http://127.0.0.1:".count).split(separator: "/").first.flatMap { Int($0) },
+                "\(line)"
+            )
+            try await body(port, try code(of: line, port: port), OutputReader(error))
+            kill(process.identifier, SIGTERM)
+        }
+        #expect(ending.status == 0 && !ending.wasKilled, "\(ending)")
+    }
+
     @Test func socketAloneIsRelayed() async throws {
         try await PurgedGateway.withOrigin { gateway, _ in
-            let (output, error) = (Pipe(), Pipe())
-            let process = try ChildProcess(
-                try Tool("holdfast").url,
-                ["inspect", "--config", gateway.folder.file],
-                environment: [:],
-                output: output.fileHandleForWriting.fileDescriptor,
-                error: error.fileHandleForWriting.fileDescriptor
-            )
-            try output.fileHandleForWriting.close()
-            try error.fileHandleForWriting.close()
-            let ending = try await process.end {
-                let line = await OutputReader(output).firstLine()
-                let port = try #require(
-                    line.dropFirst("http://127.0.0.1:".count).split(separator: "/").first.flatMap { Int($0) },
-                    "\(line)"
-                )
-                try await visit(port, code: try code(of: line, port: port))
-                kill(process.identifier, SIGTERM)
+            try await withRelay(to: gateway) { port, code, _ in try await visit(port, code: code) }
+        }
+    }
+
+    @Test func relayToAStoppedGatewaySaysSo() async throws {
+        try await PurgedGateway.withOrigin { gateway, _ in
+            try await withRelay(to: gateway) { port, code, diagnostics in
+                let session = try await send("POST", "/v1/sessions", to: port, content: "{\"code\":\"\(code)\"}")
+                let token = try #require(session.json["token"] as? String, "\(session)")
+                let bearer = "Authorization: Bearer \(token)\r\n"
+                gateway.server.signal(SIGKILL)
+                var status = 200
+                while status == 200 { status = try await send("GET", "/v1/overview", to: port, bearer).status }
+                #expect(status == 502)
+                let line = await diagnostics.line(containing: "does not respond")
+                #expect(line.contains(gateway.folder.socket) && line.contains("Ctrl-C"), "\(line)")
             }
-            #expect(ending.status == 0 && !ending.wasKilled, "\(ending)")
         }
     }
 }

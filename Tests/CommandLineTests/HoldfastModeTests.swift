@@ -183,6 +183,8 @@ struct HoldfastModeTests {
             let set = try await put(#"{"level": "debug", "for": "15m", "reason": "why not stored"}"#)
             #expect(set.status == 200 && set.json["level"] as? String == "debug", "\(set.text)")
             #expect(set.json["own"] as? String == "notice" && set.json["by"] as? String == "uid \(getuid())")
+            let status = try await gateway.run(["status"])
+            #expect(status.lines.first?.hasPrefix("Serving. The log level is debug until 2") == true, "\(status)")
             _ = try await gateway.get("/missing")
             _ = await gateway.server.log.line(containing: " debug ")
             for (json, field) in [
@@ -195,6 +197,7 @@ struct HoldfastModeTests {
             #expect(try await gateway.curl("/v1/log-level").json["level"] as? String == "debug")
             let ended = try await put(#"{"level": "notice"}"#)
             #expect(ended.json["level"] as? String == "notice" && ended.json["until"] == nil, "\(ended.text)")
+            #expect(try await gateway.run(["status"]).lines.first == "Serving.")
         }
     }
 

@@ -32,6 +32,27 @@ struct HoldfastStatusTests {
         }
     }
 
+    /// It is not the first by its name. Mutant: `first-outage-by-name`.
+    @Test func longestOutageIsNamed() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            let text = """
+                version: 1
+                listen: 127.0.0.1:0
+                store: {path: s}
+                routes: [{host: one.test, origin: "http://127.0.0.1:2"}, {host: two.test, origin: "http://127.0.0.1:1"}]
+                """
+            try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
+            try await PurgedGateway.with(folder) { gateway in
+                for host in ["one.test", "two.test"] {
+                    for number in 0..<5 { _ = try await gateway.get("/\(number)", host: host) }
+                }
+                let status = try await gateway.run(["status"])
+                let words = "Serving. 2 origins are unreachable, http://127.0.0.1:2 for "
+                #expect(status.lines.first?.hasPrefix(words) == true, "\(status)")
+            }
+        }
+    }
+
     @Test(arguments: ["status", "origins", "configuration", "mode"])
     func reportsRejectParameters(_ name: String) async throws {
         try await PurgedGateway.withOrigin { gateway, _ in
@@ -154,6 +175,12 @@ struct HoldfastStatusTests {
             #expect((configuration.json["rules"] as? [Any])?.count == 2)
             let status = try await gateway.curl("/v1/status").json["configuration"] as? [String: Any]
             #expect((status?["lastReload"] as? [String: Any])?["outcome"] as? String == "reloaded")
+            let text = try await gateway.run(["status"])
+            #expect(text.lines.first?.hasSuffix(" 1 changed setting needs a restart.") == true, "\(text)")
+            #expect(
+                text.lines.contains { $0.hasPrefix("  needs restart  threads: ") && $0.hasSuffix("-> 3") },
+                "\(text)"
+            )
         }
     }
 

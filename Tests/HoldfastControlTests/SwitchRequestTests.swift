@@ -144,12 +144,12 @@ import Testing
         #expect(origins.origins.first?.reason == nil)
         // The other server fails.
         condition.cause = FailureCause(reason: "refused", message: "Refused.")
-        let failing = OriginsReport([condition], .automatic, drains: DrainsReport(switches).drains).origins.first
+        let failing = OriginsReport([condition], .automatic, drains: DrainsReport(names).drains).origins.first
         #expect(
             failing?.reason == "refused" && failing?.message?.hasPrefix("Refused. 1 of 2 servers are drained") == true
         )
         condition.servers[1].isDrained = true
-        let drained = OriginsReport([condition], .automatic, drains: DrainsReport(switches).drains).origins.first
+        let drained = OriginsReport([condition], .automatic, drains: DrainsReport(names).drains).origins.first
         #expect(
             drained?.reason == "drained"
                 && drained?.message?.contains(EndTime.text(Self.now.adding(.seconds(60)))) == true

@@ -166,11 +166,17 @@ package struct StatusReport: Sendable, Hashable, Codable {
                 ? nil : Array(settings.rejectedFiles.prefix(ReloadResult.findingLimit))
         )
         self.fleet = fleet
+        let more: [String] = [
+            Self.sentence(names, conditions),
+            Self.sentence(rejected: settings.rejectedFiles.count),
+            store.map { Self.sentence($0) } ?? "",
+            Self.sentence(waiting: settings.lastReload?.kept.count ?? 0),
+            operations.logLevels.temporary.map { Self.sentence($0) } ?? "",
+            fleet.map { Self.sentence($0) } ?? "",
+        ]
         summary =
             Self.summary(phase, state, operations.stalenessState, away, outage, condition, settings.lastReload, at: now)
-            + Self.sentence(names, conditions) + Self.sentence(rejected: settings.rejectedFiles.count)
-            + (store.map(Self.sentence) ?? "")
-            + (fleet.map(Self.sentence) ?? "")
+            + more.joined()
     }
 
     private static func summary(
@@ -189,7 +195,7 @@ package struct StatusReport: Sendable, Hashable, Codable {
         case .serving: sentences = ["Serving."]
         case .ending: sentences = ["Stopping."]
         }
-        if let first = away.first {
+        if let first = away.min(by: { ($0.since ?? .distantFuture) < ($1.since ?? .distantFuture) }) {
             let time = first.since.map { " for \(duration(now.milliseconds(since: $0)))" } ?? ""
             let served = outage.map(sentence) ?? "stored responses are served"
             sentences.append(
@@ -278,6 +284,17 @@ package struct StatusReport: Sendable, Hashable, Codable {
     /// Returns text about files that cannot be used; empty if there are none.
     private static func sentence(rejected files: Int) -> String {
         files == 0 ? "" : files == 1 ? " 1 file cannot be used." : " \(files) files cannot be used."
+    }
+
+    /// Returns text about changed settings that are not in force; empty if there are none.
+    private static func sentence(waiting settings: Int) -> String {
+        settings == 0
+            ? ""
+            : settings == 1 ? " 1 changed setting needs a restart." : " \(settings) changed settings need a restart."
+    }
+
+    private static func sentence(_ level: LogLevels.Temporary) -> String {
+        " The log level is \(level.level) until \(EndTime.text(level.until))."
     }
 
     /// Returns text about problems with sharing between nodes; empty if there are none.

@@ -42,7 +42,11 @@ final class ClientGuards: Sendable {
         }
 
         mutating func checks(of route: GatewayRoute) -> RouteChecks {
-            let identity = RateCheck.Subject.Route(host: route.host?.lowercased(), path: route.path)
+            let identity = RateCheck.Subject.Route(
+                name: route.name,
+                host: route.host?.lowercased(),
+                path: route.path
+            )
             return RouteChecks(
                 checks(route.clients, route.requestRate.map { RateCheck.Subject(rate: $0, route: identity) })
             )

@@ -14,6 +14,7 @@ final class RateCheck: RequestCheck {
         var route: Route?
 
         struct Route: Hashable {
+            let name: String?
             let host: String?
             let path: String
         }
@@ -60,7 +61,7 @@ final class RateCheck: RequestCheck {
             .tooManyRequests,
             title: "Too many requests",
             status: 429,
-            detail: "Your address has sent more requests than are allowed. Try again in \(seconds) s.",
+            detail: "Your address has sent more requests than are allowed\(subject.place). Try again in \(seconds) s.",
             retryAfter: Int(clamping: seconds)
         )
         problem.fields.append(policy)
@@ -72,6 +73,7 @@ final class RateCheck: RequestCheck {
     private func log(_ change: RateBuckets.Change) {
         var metadata: Logger.Metadata = ["setting": "limits.requests"]
         if let route = subject.route {
+            if let name = route.name { metadata["route.name"] = "\(name)" }
             metadata["route.host"] = "\(route.host ?? "any")"
             metadata["route.path"] = "\(route.path)"
         }
@@ -90,6 +92,9 @@ private final class BucketPlace: Sendable {
 extension RateCheck.Subject {
     /// The name of the quota in the fields, as a string of structured fields.
     fileprivate var name: String { route == nil ? "\"requests\"" : "\"route\"" }
+
+    /// The requests that count, for a sentence. Clients do not learn routes.
+    fileprivate var place: String { route == nil ? "" : " for this path" }
 }
 
 extension UInt64 {

@@ -72,7 +72,7 @@ package struct AnswerForecast: Sendable {
         guard asked.method.isPurge else { return nil }
         let client = asked.client.map { GatewayClient(address: $0, isSecure: asked.target.scheme == "https") }
         let isKnown = client?.mayPurge(by: configuration) ?? !configuration.purgers.isEmpty
-        return isKnown ? .purge : GatewayAnswer(.purgeNotAllowed, by: "clients.purgers")
+        return isKnown ? GatewayAnswer.purge : GatewayAnswer(.purgeNotAllowed, by: "clients.purgers")
     }
 
     /// The result for one request.

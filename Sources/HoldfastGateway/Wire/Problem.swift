@@ -167,6 +167,8 @@ extension Problem {
                 + "\(contact). Accept more codings in 'Accept-Encoding'."
         }
         return switch error.code {
+        case .originUnreachable where error.outcome.forward == .method:
+            "The origin of '\(url)' is unreachable, and no stored response can answer this request."
         case .offlineMiss: "No usable response is stored for '\(url)', and its origin may not be contacted."
         case .staleForbidden:
             "The stored response for '\(url)' may not be used without validation (\(error.forbiddenBy ?? "")), and its "

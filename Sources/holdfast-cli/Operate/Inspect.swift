@@ -69,7 +69,7 @@ struct Inspect: AsyncParsableCommand {
         let relay = ControlRelay(
             port: port ?? 0,
             client: "uid \(getuid())",
-            to: gateway,
+            to: WatchedGateway(gateway),
             logger: logger
         )
         try await withThrowingTaskGroup(of: Void.self) { tasks in

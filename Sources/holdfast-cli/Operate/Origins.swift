@@ -41,7 +41,7 @@ struct Origins: AsyncParsableCommand {
                 line += "; since \(since), \(origin.failedProbes) \(probes) failed"
             }
             if let probe = origin.nextProbe { line += ", next probe at \(probe)" }
-            let servers = (origin.servers ?? []).flatMap { server in
+            let servers = (origin.servers ?? []).flatMap { server -> [String] in
                 // The only server of an origin has the origin's cause.
                 let isKnown = server.message == origin.message || server.message == origin.lastFailure?.message
                 return [

@@ -69,6 +69,7 @@ struct Status: AsyncParsableCommand {
         lines.append("  configuration  \(file), in force since \(report.configuration.loadedAt)")
         if let reload = report.configuration.lastReload {
             lines.append("  last reload    \(reload.outcome.rawValue) at \(reload.at) by \(reload.by)")
+            lines += reload.kept.map { "  needs restart  \($0.setting): \($0.from ?? "unset") -> \($0.to ?? "unset")" }
         }
         lines += (report.configuration.rejectedFiles ?? []).map { "  rejected file  \($0)" }
         lines += (report.configuration.warnings ?? []).map { "  warning        \($0)" }

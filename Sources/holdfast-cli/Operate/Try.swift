@@ -266,13 +266,7 @@ struct TryReport: Encodable {
             }
             // Such a problem has nothing to do with an origin.
             if explained.answer != nil { return }
-            let target = explained.explanation.request.target
-            let own = origins.origins.filter { target == $0.origin || target.hasPrefix($0.origin + "/") }
-            let causes = (own.isEmpty ? origins.origins : own).compactMap { origin -> String? in
-                if let message = origin.message { return "\(origin.origin): \(origin.reason ?? ""): \(message)" }
-                guard !own.isEmpty, let last = origin.lastFailure else { return nil }
-                return "\(origin.origin): last failure at \(last.at): \(last.reason): \(last.message)"
-            }
+            let causes = Self.causes(of: explained.explanation.request.target, origins)
             self.origins = causes.isEmpty ? nil : causes
             return
         }
@@ -302,6 +296,16 @@ struct TryReport: Encodable {
             } else if let request = requests.last, request.status >= 500 {
                 verdict = "The origin responds \(request.status). \(verdict)"
             }
+        }
+    }
+
+    /// Why the origin of a target fails, or if it is unknown, why origins fail.
+    private static func causes(of target: String, _ report: OriginsReport) -> [String] {
+        let own = report.origins.filter { target == $0.origin || target.hasPrefix($0.origin + "/") }
+        return (own.isEmpty ? report.origins : own).compactMap { origin -> String? in
+            if let message = origin.message { return "\(origin.origin): \(origin.reason ?? ""): \(message)" }
+            guard !own.isEmpty, let last = origin.lastFailure else { return nil }
+            return "\(origin.origin): last failure at \(last.at): \(last.reason): \(last.message)"
         }
     }
 

@@ -97,6 +97,9 @@ import Testing
             #expect(page.status >= 502 && page.text.hasPrefix("<!doctype html>"))
             #expect(!page.text.contains("tries again"))
             #expect(page.field("refresh") == nil && page.field("retry-after") == nil)
+            // A stored response would not matter.
+            let problem = try await ask(kind, gateway, Self.request("POST", accept: nil))
+            #expect(problem.text.contains("no stored response can answer this request"), "\(problem.text)")
         }
     }
 
