@@ -188,7 +188,7 @@ enum SettingDescriptions {
         "route.compress":
             "Whether responses are compressed with gzip for clients that prefer it. See compression. Default: 'false'.",
         "route.error-pages":
-            "'{offline: FILE, error: FILE}': HTML files of at most 256 KiB (32 KiB with placeholders), in UTF-8, that browsers get for problems. 'offline': the origin cannot be reached, and nothing usable is stored; 'error': the route's other problems. Paths are relative to the configuration file. A reload reads the files again. Default: the gateway's own page.",
+            "'{offline: FILE, error: FILE}': HTML files of at most 256 KiB (32 KiB with placeholders), in UTF-8, that browsers get for problems. 'offline': the origin cannot be reached, and nothing usable is stored; 'error': the route's other problems. Paths are relative to the configuration file. A reload reads the files again; one that cannot be used keeps its previous content. Default: the gateway's own page.",
         "route.host":
             "The host that clients request: 'api.local', 'api.local:8080', '*.example.com' (exactly one more label). Default: any.",
         "route.limits":
