@@ -78,7 +78,7 @@ import Testing
     @Test(
         arguments: [
             ("rules: [{tags: [thumbnails]}]", " Did you mean 'thumbnails'?"), ("rules: [{tags: [news]}]", ""), ("", ""),
-            ("rules: [{tags: [news]}, {match: {url: /a}, tags: [thumbnials]}]", nil),
+            ("rules: [{match: {url: /a}, tags: [thumbnials]}, {tags: [news]}]", nil),
             ("rules: [{tags-from: [xkey]}]", nil),
         ] as [(String, String?)]
     )

@@ -293,6 +293,7 @@ package struct StatusReport: Sendable, Hashable, Codable {
             : settings == 1 ? " 1 changed setting needs a restart." : " \(settings) changed settings need a restart."
     }
 
+    /// Returns text about a temporary log level.
     private static func sentence(_ level: LogLevels.Temporary) -> String {
         " The log level is \(level.level) until \(EndTime.text(level.until))."
     }
