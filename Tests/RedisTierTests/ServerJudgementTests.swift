@@ -230,6 +230,36 @@ import Testing
         #expect(found.remedy?.contains("'fleet.node'") == true)
     }
 
+    /// Nodes report once a second, so a few entries are no finding.
+    ///
+    /// Mutant: `fleet-check-overlooks-nodes-behind`.
+    @Test(arguments: [(512, false), (513, true), (860, true)])
+    func aNodeThatCatchesUpIsNamedWithItsDistance(_ behind: UInt64, _ isFound: Bool) throws {
+        var row = try #require(Self.row("gw-1", 1))
+        row.report.applied = LogPosition(epoch: 17, number: 40)
+        row.seenAt = EngineTime(milliseconds: 2 * 3_600_000 - 3000)
+        let facts = log {
+            $0.rows = [row]
+            $0.last = LogPosition(epoch: 17, number: 40 + behind)
+        }
+        let found = try findings(facts)["nodes"]
+        #expect((found != nil) == isFound)
+        guard let found else { return }
+        #expect(found.level == .warning, "\(found)")
+        #expect(found.message.contains("'gw-1' is catching up") && found.message.contains("\(behind) entries behind"))
+        #expect(found.message.hasSuffix(", seen 3 s ago."), "\(found)")
+    }
+
+    @Test func aNodeThatCatchesUpInAnotherEpochIsNamed() throws {
+        var row = try #require(Self.row("gw-1", 1))
+        row.report.applied = LogPosition(epoch: 16, number: 40)
+        let facts = log {
+            $0.rows = [row]
+            $0.last = LogPosition(epoch: 17, number: 2)
+        }
+        #expect(try findings(facts)["nodes"]?.message.contains("an unknown number of entries behind") == true)
+    }
+
     @Test func aNodeWithAnotherSecretIsNamed() throws {
         let rows = [Self.row("gw-1", 1), Self.row("gw-2", 2, unopened: 3)].compactMap { $0 }
         let facts = log {

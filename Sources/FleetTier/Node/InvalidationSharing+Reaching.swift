@@ -223,6 +223,7 @@ extension InvalidationSharing {
             epochs: status.counts.epochs,
             gaps: status.counts.gaps
         )
+        fleet.behind = status.behind
         fleet.unopened = status.unopened == 0 ? nil : Int64(clamping: status.unopened)
         fleet.namesakes = status.namesakes.isEmpty ? nil : status.namesakes
         guard status.state == .following, let present = try? await engine.nodes(within: settings.timeout),

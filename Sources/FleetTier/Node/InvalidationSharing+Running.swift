@@ -21,7 +21,7 @@ extension InvalidationSharing {
                 // Subscribe before the first check of the journal, so that no addition is missed.
                 let additions = additions()
                 try await connect()
-                while try await read(wait: .zero) > 0 {}
+                try await catchUp()
                 try await confirm()
                 try await publish()
                 (delay, epochs) = (Self.waits.first, 0)
@@ -59,15 +59,15 @@ extension InvalidationSharing {
         while !Task.isCancelled {
             let count: Int
             do {
-                count = try await read(wait: Self.beat)
+                // After a full page, this node is behind, so it neither waits nor pauses.
+                count = try await read(wait: isBehind ? .zero : Self.beat)
                 allowance.renew()
             } catch {
                 try note(error, &allowance)
                 continue
             }
-            // Entries that arrive during the pause are applied together. After a full batch, this
-            // node is behind, so there is no pause.
-            if count > 0, count < Self.batch { try await pause(Self.readingPause) }
+            // Entries that arrive during the pause are applied together.
+            if count > 0, !isBehind { try await pause(Self.readingPause) }
         }
     }
 

@@ -25,6 +25,10 @@ extension InvalidationSharing {
         /// The maximum time that a starting node waits for a log that does not reply: the time for
         /// ten calls, but at least one second.
         package var startLimit: Duration { max(timeout * 10, .seconds(1)) }
+        /// The time limit for a page of the log while this node catches up: longer than for other
+        /// calls, because nothing waits for it, and the page may have ``LogBatch/mostEntries``
+        /// entries.
+        package var catchUpLimit: Duration { max(timeout * 10, .seconds(1)) }
         /// The time that the journal keeps confirmed entries, in seconds. 600 by default.
         package var settledTime: Int64 = 600
 

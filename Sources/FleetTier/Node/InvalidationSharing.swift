@@ -72,6 +72,16 @@ package actor InvalidationSharing {
     /// The last position that is durable in the store. A power failure may lose later entries, so
     /// other nodes must not rely on them.
     private var durable: LogPosition?
+    /// Whether the last page was full, so that the log may have more entries.
+    private(set) var isBehind = false
+    /// The size of the next page of the log.
+    var pages = PageSize()
+    /// The purges of the retained log, while it is being read again.
+    var retained: RetainedPurges?
+    /// When the log last said that this node is catching up; `nil` if it is not.
+    var catchUpToldAt: Duration?
+    /// When this node last reported its progress while catching up.
+    var progressReportedAt: Duration?
 
     package init(
         log: any InvalidationLog,
@@ -194,32 +204,21 @@ package actor InvalidationSharing {
             )
         }
         guard let after = follower?.readsAfter else { throw FleetLogError.wrongEpoch }
-        let batch = try await engine.follow(
-            after: after,
-            count: Self.batch,
-            wait: wait,
-            within: settings.timeout
-        )
+        let (batch, isFull) = try await page(after: after, wait: wait)
         let decision = follower?.decide(batch) { sealed, _ in self.open(sealed) }
         switch decision {
         case .apply(let reading):
             try await apply(reading)
             status.noteContact()
-            if failures >= Self.failuresUntilWarning {
-                logger.notice(
-                    "the fleet log is usable again",
-                    metadata: ["fleet.namespace": "\(settings.namespace)"]
-                )
+            isBehind = isFull
+            let isFollowing = follower?.isFollowing == true && !isFull
+            if isFollowing {
+                if let purges { try await readRetained(for: purges) }
+                noteFollowing()
+            } else if isFull {
+                await noteMore(after: reading.cursor.position)
             }
-            failures = 0
-            let isAtEnd = batch.entries.count < Self.batch
-            let isFollowing = follower?.isFollowing == true && isAtEnd
-            if isFollowing { try await readRetained() }
             purges?.follow(isFollowing)
-            if isFollowing, !hasFollowed {
-                hasFollowed = true
-                logger.notice("following the fleet log", metadata: ["fleet.node": "\(settings.node)"])
-            }
             status.enter(isFollowing ? .following : .resyncing)
             return batch.entries.count
         case .readAgain:
@@ -229,6 +228,21 @@ package actor InvalidationSharing {
         case .begin, nil:
             throw FleetLogError.wrongEpoch
         }
+    }
+
+    /// Records that the log was read to its end.
+    private func noteFollowing() {
+        if failures >= Self.failuresUntilWarning {
+            logger.notice(
+                "the fleet log is usable again",
+                metadata: ["fleet.namespace": "\(settings.namespace)"]
+            )
+        }
+        failures = 0
+        noteCaughtUp()
+        guard !hasFollowed else { return }
+        hasFollowed = true
+        logger.notice("following the fleet log", metadata: ["fleet.node": "\(settings.node)"])
     }
 
     private func apply(_ reading: Follower.Reading) async throws {
@@ -241,6 +255,7 @@ package actor InvalidationSharing {
         }
         if reading.hold != nil, follower?.hold == nil { reportHold(reading) }
         follower?.commit(reading)
+        if reading.hasGap { retained = nil }
         purges?.apply(reading)
         if reading.hasGap, reading.steps != [.distrust] {
             logger.notice(
@@ -270,37 +285,8 @@ package actor InvalidationSharing {
             || reading.steps.contains { if case .republish = $0 { true } else { false } }
     }
 
-    /// Reads the whole retained log, to decide whether other nodes' responses are current. By now,
-    /// this node has applied every entry, or has marked every response that it stored earlier.
-    private func readRetained() async throws {
-        guard let purges, purges.needsLog, let end = follower?.cursor.position, let epoch = follower?.epoch,
-            let bounds = try await engine.bounds(within: settings.timeout)
-        else { return }
-        var known = KnownPurges(lowWaterMark: bounds.first.previous)
-        var after = LogPosition.zero
-        while after < end {
-            let batch = try await engine.follow(after: after, count: Self.batch, wait: .zero, within: settings.timeout)
-            guard batch.epoch == epoch, let first = batch.entries.first, let last = batch.entries.last else {
-                throw FleetLogError.wrongEpoch
-            }
-            // Some entries may have been trimmed in the meantime.
-            if after == .zero { known.raiseLowWaterMark(to: first.position.previous) }
-            for entry in batch.entries {
-                switch entry.content {
-                case .marker: break
-                // An unreadable entry may be a purge of any response.
-                case .unreadable: known.note(.all, at: entry.position)
-                case .purge(let sealed):
-                    known.note(open(sealed)?.scope ?? .all, at: entry.position)
-                }
-            }
-            after = last.position
-        }
-        purges.setKnown(known)
-    }
-
     /// Decrypts a purge. Returns `nil` if the purge does not belong to this fleet.
-    private func open(_ sealed: [UInt8]) -> FleetInvalidation? {
+    func open(_ sealed: [UInt8]) -> FleetInvalidation? {
         guard let record = try? sealer.open(sealed), let scope = record.selector.scope else { return nil }
         var effect = record.effect
         // Use the earlier of the times on the server's clock and on the sender's clock, because the
@@ -413,13 +399,8 @@ package actor InvalidationSharing {
         let contact = ContinuousClock.now
         let time = EngineTime(milliseconds: start.milliseconds + offset)
         reaching.note(following: epoch.number, at: uptime())
-        try await makeDurable()
-        // Do this before announcing this node: from then on, other nodes count it, so they must
-        // also learn of every node that it knows.
-        try await tendNodes(in: epoch.number, at: follower)
-        guard let identity else { return }
-        let report = report(follower, as: identity)
-        try await engine.announce(report, in: epoch.number, within: settings.timeout)
+        guard identity != nil else { return }
+        try await announce(follower, in: epoch.number)
         if settings.quorum > 0 {
             let replicas = try await engine.confirm(
                 replicas: settings.quorum,
@@ -442,6 +423,18 @@ package actor InvalidationSharing {
             at: start,
             forgetting: start.adding(milliseconds: -1000 * settings.settledTime)
         )
+    }
+
+    /// Tells the other nodes which entries this node has applied and synced to disk.
+    ///
+    /// - Parameter follower: the entries that this node has applied.
+    func announce(_ follower: Follower, in epoch: UInt64) async throws {
+        try await makeDurable()
+        // Do this before announcing this node: from then on, other nodes count it, so they must
+        // also learn of every node that it knows.
+        try await tendNodes(in: epoch, at: follower)
+        guard let identity else { return }
+        try await engine.announce(report(follower, as: identity), in: epoch, within: settings.timeout)
     }
 
     /// Syncs the applied entries to disk, unless the store has already synced them.
@@ -482,7 +475,7 @@ package actor InvalidationSharing {
 
     /// Ends the wait at startup once `startLimit` has passed. From then on, the `cut-off` setting
     /// applies.
-    private func giveUpStart() {
+    func giveUpStart() {
         if let startedAt, uptime() - startedAt >= settings.startLimit { settings.contact?.endStart() }
     }
 

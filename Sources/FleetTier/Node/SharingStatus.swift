@@ -50,6 +50,7 @@ package final class SharingStatus: Sendable {
         var problem: String?
         var unopened: UInt64 = 0
         var namesakes: [String] = []
+        var behind: Int64?
     }
 
     private let content = Mutex(Content())
@@ -69,6 +70,9 @@ package final class SharingStatus: Sendable {
 
     /// The number of entries that are not applied here because they could not be decrypted.
     package var unopened: UInt64 { content.withLock { $0.unopened } }
+    /// The number of entries that this node must still read to follow the log; `nil` if it does not
+    /// know of any.
+    package var behind: Int64? { content.withLock { $0.behind } }
     /// The identities of running nodes with this node's name.
     package var namesakes: [String] { content.withLock { $0.namesakes } }
 
@@ -77,6 +81,7 @@ package final class SharingStatus: Sendable {
         let content = content.withLock { $0 }
         let (state, waiting) = (content.state, content.waiting)
         var words = state == .following ? "following purges of other nodes" : state.name
+        if let behind = content.behind { words += ", \(behind) entries of the log left to read" }
         if state != .following, let problem = content.problem { words += ": \(problem)" }
         if content.unopened > 0 {
             words +=
@@ -101,6 +106,8 @@ package final class SharingStatus: Sendable {
     func countConnection() { content.withLock { $0.counts.connections += 1 } }
 
     func setNamesakes(_ identities: [String]) { content.withLock { $0.namesakes = identities } }
+
+    func setBehind(_ entries: Int64?) { content.withLock { $0.behind = entries } }
 
     func setWaiting(_ count: Int) { content.withLock { $0.waiting = count } }
 

@@ -45,6 +45,9 @@ package struct FleetState: Sendable, Hashable, Codable {
     package var state: String
     /// The position up to which this node has read the log; `nil` if it never has.
     package var position: String?
+    /// The number of log entries that this node must still read to follow the log; `nil` if it does
+    /// not know of any.
+    package var behind: Int64?
     /// The seconds since the log's server last replied; `nil` if it never did.
     package var contactSeconds: Double?
     /// The number of this node's purges that the log does not have yet.

@@ -121,7 +121,9 @@ struct ExaminedServer: Sendable {
             default: break
             }
         }
-        for entry in (try? LogReplies.range(last)) ?? [] {
+        let newest = (try? LogReplies.range(last)) ?? []
+        log.last = newest.first?.position
+        for entry in newest {
             guard case .purge(let sealed) = entry.content else { continue }
             log.openedCount += 1
             if !opens(sealed) { log.unreadableCount += 1 }

@@ -1,4 +1,5 @@
 import FleetTier
+import HTTPCache
 
 /// The state of a server, as far as it is known. A part that the server did not report is `nil`.
 struct ServerFacts: Sendable {
@@ -30,6 +31,8 @@ struct ServerFacts: Sendable {
     struct LogFacts: Sendable, Hashable {
         var count = 0
         var firstAt: EngineTime?
+        /// The position of the last entry; `nil` if the server did not report it.
+        var last: LogPosition?
         var now: EngineTime?
         /// Whether entries have been removed from the start of the log.
         var isTrimmed = false

@@ -14,7 +14,8 @@ extension ServerJudgement {
                 )
             ]
         }
-        return [state(log), reach(log), secret(log)].compactMap { $0 } + names(log) + secretsOfNodes(log)
+        return [state(log), reach(log), secret(log)].compactMap { $0 }
+            + names(log) + nodesBehind(log) + secretsOfNodes(log)
     }
 
     private func state(_ log: ServerFacts.LogFacts) -> EngineFinding {
@@ -100,6 +101,26 @@ extension ServerJudgement {
                         + "used another store; its row is removed after 7 days."
                 )
             }
+    }
+
+    /// Returns the findings about nodes that are more than a page behind the log. A node that
+    /// follows the log reports every second, so a few entries are no finding.
+    private func nodesBehind(_ log: ServerFacts.LogFacts) -> [EngineFinding] {
+        guard let last = log.last else { return [] }
+        return log.rows.compactMap { row in
+            let behind = row.report.applied.distance(to: last)
+            guard behind.map({ $0 > LogBatch.mostEntries }) ?? true else { return nil }
+            let seen = log.now.map { ", seen \(row.secondsAgo(at: $0)) s ago" } ?? ""
+            let count = behind.map { "\($0) entries" } ?? "an unknown number of entries"
+            return EngineFinding(
+                .warning,
+                "nodes",
+                server: "\(facts.endpoint)",
+                "The node '\(row.report.name)' is catching up with the log or cut off: it is \(count) behind\(seen).",
+                remedy: "Wait if the number falls. If it does not, run 'holdfast fleet status' there, and compare "
+                    + "'latency' above with 'fleet.timeout'."
+            )
+        }
     }
 
     private func secretsOfNodes(_ log: ServerFacts.LogFacts) -> [EngineFinding] {

@@ -26,6 +26,7 @@ struct FleetReport: Encodable {
     var node: String?
     var state: String?
     var position: String?
+    var behind: Int64?
     var contactSeconds: Double?
     var waiting: Int?
     var problem: String?
@@ -41,6 +42,7 @@ struct FleetReport: Encodable {
         node = fleet.node
         state = fleet.state
         position = fleet.position
+        behind = fleet.behind
         contactSeconds = fleet.contactSeconds
         waiting = fleet.waiting
         problem = fleet.problem
@@ -103,6 +105,7 @@ struct FleetReport: Encodable {
             let own = FleetWords.own(
                 state: state ?? "",
                 position: position,
+                behind: behind,
                 contact: contactSeconds,
                 waiting: waiting ?? 0,
                 problem: problem
@@ -137,6 +140,7 @@ enum FleetWords {
     static func own(
         state: String,
         position: String?,
+        behind: Int64?,
         contact: Double?,
         waiting: Int,
         problem: String?
@@ -144,7 +148,8 @@ enum FleetWords {
         let contact = contact.map { ", last contact \(Int($0)) s ago" } ?? ", no contact yet"
         let place = position.map { " at \($0)" } ?? ""
         let problem = problem.map { " (\($0))" } ?? ""
-        return "\(state)\(place)\(contact), \(waiting) waiting\(problem)"
+        let left = behind.map { ", \($0) entries of the log left to read" } ?? ""
+        return "\(state)\(place)\(left)\(contact), \(waiting) waiting\(problem)"
     }
 
     static func other(_ node: FleetState.Node) -> String {

@@ -18,7 +18,7 @@ struct FleetStatus: AsyncParsableCommand {
 
             \(GatewayLocation.help)
 
-            JSON: one object with the keys summary, source ('gateway' or 'server'), position and nodes. Each node has name, version, identity, seenSeconds, behind, waiting and unopened (the number of entries sealed with another secret). A gateway adds node, state, contactSeconds, waiting, problem, epochs, gaps and unopened. \
+            JSON: one object with the keys summary, source ('gateway' or 'server'), position and nodes. Each node has name, version, identity, seenSeconds, behind, waiting and unopened (the number of entries sealed with another secret). A gateway adds node, state, behind (the number of entries that it must still read while it catches up), contactSeconds, waiting, problem, epochs, gaps and unopened. \
             The server adds history: the epochs still in the log, each with epoch, name, beganAt and inherited (the position of the previous epoch's last entry). A key without a value is omitted. An epoch without 'inherited' began with a new or lost log.
 
             The exit status is 0 if the gateway or the server responds, 1 if neither does or nothing is shared, 64 if the command line is invalid.

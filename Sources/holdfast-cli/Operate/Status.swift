@@ -38,6 +38,7 @@ struct Status: AsyncParsableCommand {
         let own = FleetWords.own(
             state: fleet.state,
             position: fleet.position,
+            behind: fleet.behind,
             contact: fleet.contactSeconds,
             waiting: fleet.waiting,
             problem: fleet.problem
