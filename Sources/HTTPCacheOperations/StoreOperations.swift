@@ -120,6 +120,8 @@ package enum StoreCondition: Sendable, Hashable {
     case full
     /// The store can be read and written, but its disk is full: entries are evicted for new ones.
     case evicting
+    /// The store can be read, but pinned entries use its whole budget.
+    case fullOfPins
     /// The store can be read and written, but another folder is at its path. A restart
     /// loses its responses.
     case replaced

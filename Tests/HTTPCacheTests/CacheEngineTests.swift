@@ -224,6 +224,27 @@ import Testing
         #expect(try await fixture.get("https://a.example/other", method: .post).response.head.status == .noContent)
     }
 
+    /// The head has already said that it is stored.
+    ///
+    /// Mutants: `failed-append-has-no-reason`, `failed-commit-has-no-reason`.
+    @Test(arguments: [FaultyResponseStore.Operation.append, .finish])
+    func aBodyThatTheStoreLosesHasAReason(operation: FaultyResponseStore.Operation) async throws {
+        let fixture = EngineFixture()
+        fixture.store.fail([operation])
+        fixture.transport.script(EngineFixture.url, .fresh("one"))
+        let response = try await fixture.engine.respond(to: fixture.request())
+        _ = try await response.body.collect(upTo: 100)
+        await fixture.untilIdle()
+        #expect(response.outcome.isStored && response.outcome.notStored == nil)
+        #expect(response.lateRefusal?.refusal == .store)
+        fixture.store.fail([])
+        fixture.transport.script(EngineFixture.url, .fresh("two"))
+        let next = try await fixture.engine.respond(to: fixture.request())
+        _ = try await next.body.collect(upTo: 100)
+        await fixture.untilIdle()
+        #expect(next.outcome.isStored && next.lateRefusal?.refusal == nil)
+    }
+
     @Test func missingBodyIsFetchedAgain() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(EngineFixture.url, .fresh("one", etag: "\"1\""), .fresh("two"))

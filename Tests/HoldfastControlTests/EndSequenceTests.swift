@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test func gatewayThatEndsIsNotReadyWhateverElseHolds() {
-        for store in [StoreCondition.usable, .readOnly, .notWritable, .full, .evicting, .replaced] {
+        for store in [StoreCondition.usable, .readOnly, .notWritable, .full, .evicting, .fullOfPins, .replaced] {
             let report = HealthReport.readiness(.ending, store, ["https://a"], ModeState(configured: .offline))
             #expect(report.status == .ending && report.httpStatus == 503)
         }

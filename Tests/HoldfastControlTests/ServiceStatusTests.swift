@@ -49,6 +49,7 @@ import Testing
             "Serving; store read-only; 1 of 1 origins unreachable for less than a minute"
         ),
         (origins(1, unreachableFor: []), mode(.online), .notWritable, "Serving; disk not writable; mode online"),
+        (origins(1, unreachableFor: []), mode(.automatic), .fullOfPins, "Serving; store full of pins"),
         (origins(1, unreachableFor: []), mode(.automatic), .full, "Serving; disk full"),
         (origins(1, unreachableFor: []), mode(.automatic), .replaced, "Serving; store's folder replaced"),
         (

@@ -228,6 +228,44 @@ import Testing
         try await store.close()
     }
 
+    /// Once a write found no room, new responses are declined at first: no client hears that they
+    /// are stored.
+    ///
+    /// Mutants: `full-of-pins-is-not-noted`, `full-of-pins-ends-by-no-unpinning`.
+    @Test(arguments: [20_000, 200_000])
+    func storeFullOfPinsDeclinesResponsesUntilThereIsRoom(length: Int) async throws {
+        let store = try await openStore(folder.store, clock: clock, budget: 8 << 20)
+        func put(_ index: Int, isPinned: Bool = true) async throws -> Bool? {
+            var draft = draft(try cacheKey("/\(index)"), at: clock.now())
+            draft.isPinned = isPinned
+            let writer = try await store.responses.beginWrite(
+                draft,
+                fencingNumber: store.responses.invalidationSequence
+            )
+            guard let writer else { return nil }
+            do {
+                try await writer.append(pattern(length, seed: UInt64(index)))
+                return try await writer.finish() != nil
+            } catch { return false }
+        }
+        var outcomes: [Bool?] = []
+        for index in 0..<600 where outcomes.filter({ $0 == nil }).count < 40 {
+            outcomes.append(try await put(index))
+            clock.advance(by: .milliseconds(500))
+        }
+        #expect(outcomes.filter { $0 == false }.count == 1, "accepted and then not stored: \(outcomes)")
+        #expect(outcomes.filter { $0 == nil }.count == 40, "\(outcomes)")
+        #expect(await store.storeCondition() == .fullOfPins)
+        #expect(folderSize <= 8 << 20)
+        // The next response is only a trial, which writes as much as failed.
+        #expect(try await store.setPinned(false, [.all]) > 5)
+        #expect(try await put(1000, isPinned: false) == nil)
+        await (try store.core.database()).writer?.settle()
+        #expect(try await put(1001, isPinned: false) == true)
+        #expect(await store.storeCondition() == .usable)
+        try await store.close()
+    }
+
     @Test(arguments: [1, 2, 3, 4])
     func budgetHoldsUnderRandomWork(seed: UInt64) async throws {
         let budget: Int64 = 6 << 20

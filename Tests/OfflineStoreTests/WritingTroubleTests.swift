@@ -52,6 +52,19 @@ import Testing
         return trials
     }
 
+    /// Something may have made room. If it did not, the intervals grow again.
+    @Test func aTrialMayBeAllowedAtOnce() {
+        var trouble = failed(times: 6)
+        #expect(trouble.admit(free: 0, at: at(2000)) == .decline(triesAgain: nil))
+        trouble.allowTrial(at: at(2000))
+        #expect(trouble.admit(free: 0, at: at(2000)) == .decline(triesAgain: 100_000))
+        #expect(trouble.admit(free: 0, at: at(2001)) == .decline(triesAgain: nil))
+        #expect(trouble.admit(free: 0, at: at(3000)) == .decline(triesAgain: 100_000))
+        var usable = WritingTrouble()
+        usable.allowTrial(at: at(1))
+        #expect(usable.isOver)
+    }
+
     /// Content in the database may have freed space there.
     @Test func triesAtIntervalsRegardlessOfFreeSpace() {
         #expect(trials(failed(), free: 0) == [1000, 3000, 7000, 15_000, 31_000, 63_000, 123_000, 183_000])

@@ -26,12 +26,7 @@ actor EventStreamWriter: StoredResponseWriter {
             throw BodyStreamError.tooLarge(limit: Int(clamping: largest))
         }
         end.receive(chunk.readableBytesView)
-        do {
-            try await base.append(chunk)
-        } catch {
-            refusal.note(error is BodyStreamError ? .bodyLength : .store)
-            throw error
-        }
+        try await base.append(chunk)
     }
 
     var readableLength: Int64 {

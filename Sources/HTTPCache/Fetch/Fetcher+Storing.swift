@@ -21,8 +21,10 @@ extension Fetcher {
         var offered: (draft: ResponseDraft, fencingPosition: LogPosition?)?
         /// The writer that combines a part with the stored bytes.
         var combining: CombiningWriter?
-        /// Receives the reason that an event stream is not stored; `nil` for other bodies.
-        var lateRefusal: LateRefusal?
+        /// Receives the reason that the body is not stored after all; used only with a writer.
+        var lateRefusal = LateRefusal()
+        /// Whether the body is an event stream, which may have no end.
+        var isEventStream = false
         /// Whether the writer may be used on the exchange's executor: see
         /// ``ResponseStore/suspendsWhileWriting``.
         var isInPlace = false
@@ -48,14 +50,15 @@ extension Fetcher {
             try await engine.store.beginWrite(draft, fencingNumber: plan.known.fencingNumber)
         }
         guard var writer = begun ?? nil else { return Storing() }
-        if let limits, !limits.isEmpty { writer = LimitedWriter(writer, limits.remaining(for: draft)) }
-        var lateRefusal: LateRefusal?
+        var storing = Storing(isInPlace: isInPlace)
+        let refusal = storing.lateRefusal
+        if let limits, !limits.isEmpty { writer = LimitedWriter(writer, limits.remaining(for: draft), refusal) }
         if let rule = prepared.settings?.eventStreams, EventStreamRule.applies(to: draft.head.fields) {
-            let refusal = LateRefusal()
             writer = EventStreamWriter(writer, rule, refusal)
-            lateRefusal = refusal
+            storing.isEventStream = true
         }
-        return Storing(writer: writer, lateRefusal: lateRefusal, isInPlace: isInPlace)
+        storing.writer = writer
+        return storing
     }
 
     /// Shares a body, and stores it if there is a writer.
@@ -86,7 +89,7 @@ extension Fetcher {
             writesInPlace: isInPlace,
             unread: UnreadLimit(response.head, length: expected, isBackground: inFlight.isBackground),
             watch: UnreadWatch(deadlines: engine.deadlines, origins: engine.origins, origin: origin),
-            lateRefusal: storing.lateRefusal
+            lateRefusal: writer == nil ? nil : storing.lateRefusal
         ) { [weak inFlight] in
             inFlight?.cancel()
         }
@@ -97,9 +100,9 @@ extension Fetcher {
             for try await chunk in response.body {
                 received = received.adding(chunk.readableBytes) ?? .maximum
                 guard await body.append(chunk) else { throw CancellationError() }
-                if let late = storing.lateRefusal, !isPassing, !body.isStoring {
+                if storing.isEventStream, !isPassing, !body.isStoring {
                     isPassing = true
-                    pass(late, response.head, head, inFlight)
+                    pass(storing.lateRefusal, response.head, head, inFlight)
                 }
             }
             if let expected, expected != received {
@@ -122,7 +125,7 @@ extension Fetcher {
             // A body that is cut short is never stored. Detach the fetch first, so that a caller
             // that sees the error and retries does not join it.
             engine.inFlightFetches.detach(inFlight, key)
-            storing.lateRefusal?.note(.cutShort)
+            if storing.isEventStream { storing.lateRefusal.note(.cutShort) }
             await writer?.abandon()
             body.finish(throwing: error)
         }
@@ -161,7 +164,10 @@ extension Fetcher {
         _ boundary: MessageBoundary?
     ) async {
         let finished = await engine.recovering("finish", suspends: isInPlace) { try await writer.finish() }
-        guard let new = finished ?? nil else { return }
+        guard let new = finished ?? nil else {
+            // The store is full or failing, or an invalidation arrived in the meantime.
+            return storing.lateRefusal.note(.store)
+        }
         if let offered = storing.offered { offer(new, offered.draft, fencingPosition: offered.fencingPosition) }
         await engine.undo(StoredChange(response: new), ifCrossed: boundary)
     }

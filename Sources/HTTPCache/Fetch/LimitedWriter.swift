@@ -38,16 +38,19 @@ struct BodyLimits: Sendable, Hashable {
 actor LimitedWriter: StoredResponseWriter {
     private let base: any StoredResponseWriter
     private let limits: BodyLimits
+    private let refusal: LateRefusal
     private var received: Int64 = 0
 
-    init(_ base: any StoredResponseWriter, _ limits: BodyLimits) {
+    init(_ base: any StoredResponseWriter, _ limits: BodyLimits, _ refusal: LateRefusal) {
         self.base = base
         self.limits = limits
+        self.refusal = refusal
     }
 
     func append(_ chunk: ByteBuffer) async throws {
         received += Int64(chunk.readableBytes)
         if let maximum = limits.maximum, received > maximum {
+            refusal.note(.bodyLength)
             throw BodyStreamError.tooLarge(limit: Int(clamping: maximum))
         }
         try await base.append(chunk)
@@ -61,6 +64,7 @@ actor LimitedWriter: StoredResponseWriter {
 
     func finish() async throws -> StoredResponse? {
         if let minimum = limits.minimum, received < minimum {
+            refusal.note(.bodyLength)
             await base.abandon()
             return nil
         }

@@ -56,7 +56,7 @@ final class InFlightBody: Sendable {
 
     /// The length of the whole body in bytes, if the origin stated it.
     let length: StatedLength?
-    /// Has the reason, if it becomes known only at the end that the body is not stored.
+    /// Has the reason, if it becomes known only after the head that the body is not stored.
     let lateRefusal: LateRefusal?
     private let state: Mutex<State>
     /// See ``ResponseStore/suspendsWhileWriting``.
@@ -116,7 +116,9 @@ final class InFlightBody: Sendable {
             state.withLock { $0.window.persisted = readable }
         } catch {
             // A failing store never fails a response: the callers continue, and the bytes already
-            // on disk can still be read back.
+            // on disk can still be read back. A writer that enforces a rule has already noted its
+            // own reason.
+            lateRefusal?.note(.store)
             state.withLock { $0.isStoring = false }
             await writer.abandon()
         }

@@ -1,7 +1,7 @@
 package import HTTPCacheSemantics
 import Synchronization
 
-/// The reason that a response was not stored, if that is known only at the end of its body.
+/// The reason that a response was not stored, if that is known only after its head was delivered.
 package final class LateRefusal: Sendable {
     private let noted = Mutex<StorageRefusal?>(nil)
 

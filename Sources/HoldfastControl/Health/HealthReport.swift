@@ -95,6 +95,8 @@ extension HealthReport.Check {
         case .full: self.init(status: .degraded, detail: "the disk is full; new responses are not stored")
         case .evicting:
             self.init(status: .degraded, detail: "the disk is full; stored responses are evicted for new ones")
+        case .fullOfPins:
+            self.init(status: .degraded, detail: "pinned responses fill the store; new responses are not stored")
         case .replaced:
             self.init(status: .degraded, detail: "another folder replaced the store's; restart to use it")
         case .unreadable(let why): self.init(status: .failing, detail: "the store cannot be read: \(why)")

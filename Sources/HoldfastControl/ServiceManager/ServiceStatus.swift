@@ -76,6 +76,7 @@ extension ServiceStatus {
         case .readOnly: parts.append("store read-only")
         case .notWritable: parts.append("disk not writable")
         case .full, .evicting: parts.append("disk full")
+        case .fullOfPins: parts.append("store full of pins")
         case .replaced: parts.append("store's folder replaced")
         case .unreadable: parts.append("store unreadable")
         }

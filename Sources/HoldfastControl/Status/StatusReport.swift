@@ -223,6 +223,10 @@ package struct StatusReport: Sendable, Hashable, Codable {
         case .full: sentences.append("The disk is full; new responses are not stored until some space is free.")
         case .evicting:
             sentences.append("The disk is full; stored responses are evicted for new ones. Free some space.")
+        case .fullOfPins:
+            sentences.append(
+                "Pinned responses fill the store; new responses are not stored. Raise 'store.budget', or unpin responses."
+            )
         case .replaced:
             sentences.append("Another folder replaced the store's folder; restart the gateway to use it.")
         case .unreadable: sentences.append("The store cannot be read.")
@@ -336,6 +340,7 @@ extension StoreCondition {
         case .notWritable: "notWritable"
         case .full: "full"
         case .evicting: "evicting"
+        case .fullOfPins: "fullOfPins"
         case .replaced: "replaced"
         case .unreadable: "unreadable"
         }

@@ -80,6 +80,7 @@ extension StoreWriter {
                 return true
             }
             job.fail(shortage.error)
+            if shortage.error.code == .full { noteFullness(shortage.error, bytes: job.bytes, room: shortage.room) }
             return false
         }
     }

@@ -3,18 +3,34 @@ import Logging
 import StoreFiles
 import Synchronization
 
-/// A disk that accepts no writes: new responses are declined before their heads are sent, so that
-/// no head falsely claims that its response is stored. RFC 9211 §2.5
+/// A disk that accepts no writes, or a budget that pinned entries fill: new responses are declined
+/// before their heads are sent, so that no head falsely claims that its response is stored.
+/// RFC 9211 §2.5
 extension StoreWriter {
     /// Returns whether a new response should be stored now.
     ///
     /// - Parameter length: the bytes of its body, if known.
     func admits(_ length: Int64?, at now: Timestamp) -> Bool {
+        hasRoomInBudget(for: length, at: now) && isAcceptedByDisk(length, at: now)
+    }
+
+    private func hasRoomInBudget(for length: Int64?, at now: Timestamp) -> Bool {
+        guard isFullOfPins.load(ordering: .relaxed) else { return true }
+        let room = roomInBudget.load(ordering: .relaxed)
+        let bytes = length.map(bytesOfTransaction)
+        return isAdmitted(fullness.withLock { $0.admit(bytes: bytes, free: room, at: now) })
+    }
+
+    private func isAcceptedByDisk(_ length: Int64?, at now: Timestamp) -> Bool {
         guard hasTrouble.load(ordering: .relaxed) else { return true }
         if let length, canMakeRoomOnDisk(for: length) { return true }
         let free = FileSystemStatus(path: path)?.free
         let bytes = length.map(bytesOfTransaction)
-        switch trouble.withLock({ $0.admit(bytes: bytes, free: free, at: now) }) {
+        return isAdmitted(trouble.withLock { $0.admit(bytes: bytes, free: free, at: now) })
+    }
+
+    private func isAdmitted(_ admission: WritingTrouble.Admission) -> Bool {
+        switch admission {
         case .accept: return true
         case .decline(let bytes):
             if let bytes { tryWriting(Int(clamping: bytes)) }
@@ -52,6 +68,33 @@ extension StoreWriter {
         guard isOver, hasTrouble.exchange(false, ordering: .relaxed) else { return }
         memory.evictsOnFullDisk = true
         logger.notice("the disk accepts writes again", metadata: ["store.path": "\(path)"])
+    }
+
+    /// Records that a write found no room in the budget, although everything that may be evicted
+    /// was evicted.
+    ///
+    /// - Parameter room: the bytes that the budget has left.
+    func noteFullness(_ error: StoreError, bytes: Int, room: Int64) {
+        let bytes = Int64(min(max(bytes, StoreLimits.chunkLength), database.limits.transaction))
+        let now = Timestamp(milliseconds: database.latestInstant)
+        roomInBudget.store(max(0, room), ordering: .relaxed)
+        fullness.withLock { $0.recordFailure(bytes: bytes, free: max(0, room), at: now) }
+        guard !isFullOfPins.exchange(true, ordering: .relaxed) else { return }
+        logger.warning(
+            "pinned entries fill the store; new responses are not stored until there is room",
+            metadata: ["store.path": "\(path)", "error": "\(error)"]
+        )
+    }
+
+    /// Records a successful transaction. One without bytes may have unpinned or removed entries.
+    func noteRoom(bytes: Int) {
+        let isOver = fullness.withLock { fullness in
+            if bytes == 0 { fullness.allowTrial(at: Timestamp(milliseconds: database.latestInstant)) }
+            fullness.recordSuccess(bytes: Int64(bytes))
+            return fullness.isOver
+        }
+        guard isOver, isFullOfPins.exchange(false, ordering: .relaxed) else { return }
+        logger.notice("the store has room for new responses again", metadata: ["store.path": "\(path)"])
     }
 
     /// Writes bytes that belong to no response, and requests their removal.

@@ -51,6 +51,12 @@ final class StoreWriter: Sendable {
     let isDiskFull = Atomic(false)
     /// Whether entries were evicted on a full disk, until it has space again.
     let evictsForSpace = Atomic(false)
+    /// Entries that cannot be evicted leave no room in the budget: see ``admits(_:at:)``.
+    let fullness = Mutex(WritingTrouble())
+    /// Whether they do, so that the lock can be skipped while they do not.
+    let isFullOfPins = Atomic(false)
+    /// The bytes that the budget had left when a write last found no room.
+    let roomInBudget = Atomic<Int64>(0)
     /// The bytes that eviction can free on a full disk.
     let roomByEviction = Atomic<Int64>(0)
     /// Released after `deinit` has closed the connection of a store that is dropped without being
@@ -299,6 +305,7 @@ final class StoreWriter: Sendable {
         context.applyCommit()
         if let start { telemetry?.recordWrite(since: start) }
         if hasTrouble.load(ordering: .relaxed) { noteSuccess(bytes: batch.reduce(0) { $0 + $1.bytes }) }
+        if isFullOfPins.load(ordering: .relaxed) { noteRoom(bytes: batch.reduce(0) { $0 + $1.bytes }) }
         // Before publishing. Values that are still pending then come later in the queue, so this
         // invalidation does not apply to them, unless they have a fencing number.
         for job in batch { job.pendingWrite?.end() }

@@ -1,7 +1,7 @@
 import HTTPCacheSemantics
 
-/// Tracks whether the disk accepts writes, and decides whether to store a new response. A pure
-/// value: it changes only through the events that it receives.
+/// Tracks whether the disk, or the budget, accepts writes, and decides whether to store a new
+/// response. A pure value: it changes only through the events that it receives.
 ///
 /// A declined response states in its head that it is not stored. A response that fails later has
 /// already claimed to be stored. RFC 9211 §2.5
@@ -64,6 +64,12 @@ struct WritingTrouble: Sendable {
     /// before.
     mutating func recordSuccess(bytes: Int64) {
         if let failing, bytes >= failing.bytes { self.failing = nil }
+    }
+
+    /// Allows a trial now, because something may have made room.
+    mutating func allowTrial(at now: Timestamp) {
+        failing?.nextTrial = now
+        failing?.wait = Self.firstWait
     }
 
     /// Decides on a new response.

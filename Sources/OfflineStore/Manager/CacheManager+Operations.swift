@@ -101,6 +101,7 @@ extension CacheManager: StoreOperations {
             if core.replacement.withLock({ $0 != nil }) { return .replaced }
             guard let writer else { return .usable }
             guard writer.hasTrouble.load(ordering: .relaxed) else {
+                if writer.isFullOfPins.load(ordering: .relaxed) { return .fullOfPins }
                 return writer.isEvictingForSpace ? .evicting : .usable
             }
             return writer.isDiskFull.load(ordering: .relaxed) ? .full : .notWritable

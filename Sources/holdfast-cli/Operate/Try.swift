@@ -76,8 +76,14 @@ struct Try: AsyncParsableCommand {
         default: break
         }
         let after: StatusReport = try await gateway.get("/v1/status")
-        if after.storeCondition == StoreCondition.full.word {
+        switch after.storeCondition {
+        case StoreCondition.full.word:
             report.notes.append("the disk of the store is full, so new responses are not stored; free some space")
+        case StoreCondition.fullOfPins.word:
+            report.notes.append(
+                "pinned responses fill the store, so new responses are not stored; raise 'store.budget', or unpin some"
+            )
+        default: break
         }
         if Self.isLoopback(target), !address.description.hasSuffix(":\(target.port)") {
             report.notes.append("sent to '\(address)', not to port \(target.port), which the URL names")
