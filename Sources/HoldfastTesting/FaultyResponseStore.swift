@@ -237,3 +237,6 @@ extension BodyStream {
         }
     }
 }
+
+/// A broken body stands for a damaged one.
+extension FaultyResponseStore.Failure: StoredContentFailure {}

@@ -141,6 +141,10 @@ struct AccessLogFormat {
         bytes.writeStaticString(" \"")
         bytes.writeLogText(entry.cacheStatus ?? "-", limit: Limit.long, .hexadecimal)
         bytes.writeInteger(UInt8(ascii: "\""))
+        if entry.isAborted, entry.status != nil {
+            bytes.writeStaticString(" aborted=")
+            bytes.writeWord(entry.problem, limit: Limit.word)
+        }
         writeConnection(entry.connectionID, entry.connectionRequests, settings, to: &bytes)
     }
 

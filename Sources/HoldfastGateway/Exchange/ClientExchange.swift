@@ -382,8 +382,10 @@ final class ClientExchange: @unchecked Sendable {
     }
 
     /// Aborts a response whose content was cut short.
-    func abort() {
-        end(.content)
+    ///
+    /// - Parameter error: the reason.
+    func abort(after error: any Error) {
+        end(error is any StoredContentFailure ? .store : .content)
         writer.abort()
     }
 

@@ -56,14 +56,14 @@ struct ExchangeTask: Sendable {
             let candidate: HotCandidate? = if case .response(_, let candidate) = source { candidate } else { nil }
             try await send(response, candidate, context)
         } catch {
-            await abortIfOpen()
+            await abortIfOpen(after: error)
         }
     }
 
     /// Aborts the response unless the exchange is over. The client has disconnected, or the content
     /// was cut short, so the response must not look complete.
-    private func abortIfOpen() async {
-        if (try? await exchange.enterLoop()) != nil { exchange.abort() }
+    private func abortIfOpen(after error: any Error) async {
+        if (try? await exchange.enterLoop()) != nil { exchange.abort(after: error) }
     }
 
     private func response(
@@ -117,7 +117,7 @@ struct ExchangeTask: Sendable {
             do {
                 try await self.write(body)
             } catch {
-                await self.abortIfOpen()
+                await self.abortIfOpen(after: error)
             }
         }
     }

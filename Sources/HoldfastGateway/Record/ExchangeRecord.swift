@@ -23,6 +23,8 @@ struct ExchangeRecord {
         case client = "client-aborted"
         /// The content was cut short.
         case content = "incomplete"
+        /// The stored content could not be read to its end: it is damaged, or was removed.
+        case store = "store-failed"
         /// No byte passed through a tunnel for too long.
         case idle = "tunnel-idle"
         /// The gateway shut down, and the tunnel was still open when its time was up.

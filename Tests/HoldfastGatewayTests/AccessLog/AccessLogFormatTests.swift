@@ -42,6 +42,15 @@ import Testing
         )
     }
 
+    /// A client that left before the head has 499 instead.
+    @Test func combinedNamesTheReasonOfAnAbort() {
+        var entry = hit
+        (entry.isAborted, entry.problem) = (true, "store-failed")
+        #expect(line(entry).hasSuffix(#" "holdfast; hit; ttl=57" aborted=store-failed"# + "\n"))
+        entry.status = nil
+        #expect(line(entry).hasSuffix(#" "holdfast; hit; ttl=57""# + "\n"))
+    }
+
     @Test(arguments: [
         (0, 1, 0, "0"), (0, 7, 6, "0.000000"), (7, 2, 0, "07"), (-5, 1, 0, "-5"), (-5, 3, 0, "-005"),
         (1_234_567, 7, 6, "1.234567"), (12_345_678, 7, 6, "12.345678"),

@@ -132,6 +132,43 @@ import Testing
         }
     }
 
+    /// A body on disk is verified piece by piece, after its head was sent.
+    ///
+    /// Mutant: `damaged-content-is-only-incomplete`.
+    @Test func aResponseThatTheStoreCutsShortNamesTheStore() async throws {
+        let body = String(repeating: "0123456789", count: 30_000)
+        try await RawOrigin.with(respond: { _ in .ok(body, fields: "Cache-Control: max-age=60\r\n") }) { origin in
+            let lines = try await LoggedLine.logged(.notable) { log in
+                var faulty: FaultyResponseStore?
+                try await RunningGateway.with(
+                    origin: origin.url,
+                    hasResidentBodies: false,
+                    wrapping: { store in
+                        let wrapped = FaultyResponseStore(store)
+                        faulty = wrapped
+                        return wrapped
+                    },
+                    accessLog: log
+                ) { gateway in
+                    let first = try await gateway.get("/a")
+                    #expect(first.status == 200)
+                    faulty?.breakBodies(after: 200_000)
+                    try await RawClient.with(port: gateway.port) { client in
+                        try await client.send("GET /a HTTP/1.1\r\nHost: g\r\n\r\n")
+                        let bytes = await client.readToEnd()
+                        let text = String(decoding: bytes, as: UTF8.self)
+                        #expect(text.lowercased().contains("content-length: 300000") && bytes.count < 300_000)
+                    }
+                    let key = "http_server_request_duration_seconds"
+                    #expect(await Scrape(gateway).count(key, ["error_type": "store-failed"]) == 1)
+                }
+            }
+            let line = try #require(lines.first)
+            #expect(lines.count == 1 && line["error.type"] == "store-failed" && line.flag("aborted") == true)
+            #expect(line["cache.result"] == "HIT" && line.number("http.response.status_code") == 200)
+        }
+    }
+
     /// The methods and the statuses of the two protocols differ, and nothing else.
     @Test func aTunnelHasOneRecord() async throws {
         try await SwitchingOrigin.with { origin in

@@ -1,0 +1,3 @@
+package import HTTPCache
+
+extension StoreError: StoredContentFailure {}
