@@ -51,6 +51,7 @@ struct HoldfastMetricsTests {
             #expect(value(up, in: before) == 1 && mode("all", .automatic, in: before) == 1, "\(before)")
             #expect(value("holdfast_store_responses", in: before) == 2)
             #expect(value("holdfast_config_last_reload_successful", in: before) == 1)
+            #expect(value("holdfast_rejected_files", in: before) == 0)
             #expect((value("holdfast_config_last_reload_success_timestamp_seconds", in: before) ?? 0) > 1e9)
             #expect(value("holdfast_store_entries{state=\"fresh\"}", in: before) == 2)
             for kind in ["entries", "database", "log", "free"] {

@@ -58,6 +58,9 @@ struct RejectedFilesTests {
                     let status = try await gateway.run(["status"])
                     #expect(status.lines.first?.contains("1 file cannot be used.") == true, "\(status)")
                     #expect(status.lines.contains { $0.contains("rejected file") && $0.contains(fault.words) })
+                    // Mutant: `rejected-files-have-no-metric`.
+                    let metrics = try await gateway.curl("/metrics").text
+                    #expect(metrics.contains("\nholdfast_rejected_files 1\n"))
 
                     try? files.removeItem(atPath: place)
                     try before.write(to: URL(fileURLWithPath: place))
@@ -65,6 +68,7 @@ struct RejectedFilesTests {
                     let again = try await gateway.run(["reload"])
                     #expect(again.status == 0 && again.text == "Reloaded. Nothing changed.\n", "\(again)")
                     #expect(try await !gateway.run(["status"]).text.contains("rejected"))
+                    #expect(try await gateway.curl("/metrics").text.contains("\nholdfast_rejected_files 0\n"))
                 }
             }
         }

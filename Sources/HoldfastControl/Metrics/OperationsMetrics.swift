@@ -180,6 +180,11 @@ final class OperationsMetrics: MetricsCollector {
                 .integer(status.lastReload?.outcome == .rejected ? 0 : 1)
             ),
             one(
+                "holdfast_rejected_files",
+                "Files, such as secrets and certificates, that cannot be used. Their former content stays in use.",
+                .integer(Int64(clamping: status.rejectedFiles.count))
+            ),
+            one(
                 "holdfast_config_last_reload_success_timestamp_seconds",
                 "Time the current configuration was read, in seconds since 1970.",
                 .number(Double(status.loadedAt.milliseconds) / 1000)
