@@ -87,6 +87,8 @@ BROKEN = [
     (put(MONITOR + "endpoints.0.port", "control"), "names the port 'control'"),
     (put(MONITOR + "endpoints.0.authorization.credentials.key", "token"), "a key that its Secret"),
     (put(MONITOR + "endpoints.0.bearerTokenFile", "/token"), "does not know"),
+    (put(MONITOR + "endpoints.0.relabelings", []), "name an instance by its pod"),
+    (put(MONITOR + "endpoints.0.relabelings.0.sourceLabels", ["__address__"]), "name an instance by its pod"),
     (configure(lambda file: file.update(listen="0.0.0.0:80")), "port 'http' differ"),
     (configure(lambda file: file["metrics"].update(listen="0.0.0.0:94")), "port 'metrics' differ"),
     (configure(lambda file: file["health"].update(live="/up")), "'health.live'"),

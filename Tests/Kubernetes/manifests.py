@@ -11,6 +11,7 @@ SERVICE_MONITOR = {
         "port": None,
         "path": None,
         "authorization": {"type": None, "credentials": {"name": None, "key": None}},
+        "relabelings": {"sourceLabels": None, "targetLabel": None},
     },
 }
 UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "Mi": 1 << 20, "Gi": 1 << 30}
@@ -163,6 +164,8 @@ class Manifests:
             ports = {port["name"]: port["port"] for port in service["spec"]["ports"]}
             for endpoint in spec["endpoints"]:
                 self.expect(endpoint["port"] in ports, f"the ServiceMonitor names the port '{endpoint['port']}'")
+                names = [rule for rule in endpoint.get("relabelings", []) if rule["targetLabel"] == "instance"]
+                self.expect([rule["sourceLabels"] for rule in names] == [["__meta_kubernetes_pod_name"]], "the ServiceMonitor must name an instance by its pod, because the alerts compare it with the day before")
                 credentials = endpoint["authorization"]["credentials"]
                 keys = self.keys("Secret", credentials["name"]) or {}
                 self.expect(credentials["key"] in keys, "the ServiceMonitor names a key that its Secret does not have")
