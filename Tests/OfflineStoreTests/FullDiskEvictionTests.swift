@@ -1,6 +1,7 @@
 import CSQLite
 import FaultWorkload
 import HTTPCache
+import HTTPCacheOperations
 import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
