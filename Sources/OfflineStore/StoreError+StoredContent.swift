@@ -1,3 +1,3 @@
-package import HTTPCache
+import HTTPCache
 
 extension StoreError: StoredContentFailure {}

@@ -1,5 +1,6 @@
 import FleetTesting
 import HTTPCache
+import HTTPCacheOperations
 import HTTPCacheSemantics
 import HoldfastTesting
 import Logging

@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheOperations
 import HTTPCacheSemantics
 import NIOCore
 import OfflineStore
@@ -260,7 +261,7 @@ import Testing
         // The next response is only a trial, which writes as much as failed.
         #expect(try await store.setPinned(false, [.all]) > 5)
         #expect(try await put(1000, isPinned: false) == nil)
-        await (try store.core.database()).writer?.settle()
+        try await store.settle()
         #expect(try await put(1001, isPinned: false) == true)
         #expect(await store.storeCondition() == .usable)
         try await store.close()

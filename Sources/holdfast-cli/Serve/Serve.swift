@@ -268,6 +268,9 @@ struct Serve: AsyncParsableCommand {
         try? await group.shutdownGracefully()
         do {
             try outcome.get()
+        } catch let status as ExitCode {
+            // The findings are written already.
+            throw status
         } catch {
             throw CommandFailure("\(error)")
         }
