@@ -198,11 +198,13 @@ struct HoldfastFleetCommandTests {
                     }
                 }
                 let log = try await fleet(folder, ["log"])
-                #expect(log.status == 0 && log.lines.count == 3, "\(log)")
+                // A purge of an origin's URL covers what it serves under the hosts of its routes.
+                #expect(log.status == 0 && log.lines.count >= 3, "\(log)")
                 #expect(log.lines.first?.contains("a new server: epoch ") == true, "\(log)")
                 #expect(log.lines.dropFirst().first?.contains("  gw-a          expire  tag news") == true, "\(log)")
                 let url = "  gw-a          remove  url \(origin.baseURL)/a?token=REDACTED&b=1"
-                #expect(log.lines.last?.hasSuffix(url) == true, "\(log)")
+                #expect(log.lines.filter { $0.hasSuffix(url) }.count == 1, "\(log.text)")
+                #expect(log.lines.dropFirst(2).allSatisfy { $0.contains("/a?token=REDACTED&b=1") }, "\(log.text)")
                 let last = try await fleet(folder, ["log", "--limit", "1", "--format", "json"]).objects()
                 #expect(last.count == 1 && last[0]["action"] as? String == "remove" && last[0].count == 9, "\(last)")
                 #expect(try await fleet(folder, ["log", "--limit", "0"]).text == "")

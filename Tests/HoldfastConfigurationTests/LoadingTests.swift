@@ -292,7 +292,7 @@ import Testing
         func configure(page: String = "page.html") throws {
             let pages = "error-pages: {offline: \(page), error: page.html}"
             let routes =
-                "[{origin: \"https://a.example\", \(pages)}, {host: b, origin: \"https://b.example\", \(pages)}]"
+                "[{host: b, origin: \"https://b.example\", \(pages)}, {origin: \"https://a.example\", \(pages)}]"
             let rules = [
                 "{match: {url: /a}, to-origin: {set: {X-B: {file: key}}}}",
                 "{to-origin: {set: {X-Api-Key: {file: key}}}}",

@@ -5,7 +5,7 @@ import Testing
 @testable import HoldfastControl
 
 /// Requests to record jobs are read strictly.
-@Suite struct RecordingRequestTests {
+@Suite(.timeLimit(.minutes(20))) struct RecordingRequestTests {
     private let now = Timestamp(milliseconds: 1_764_000_000_000)
 
     private func plan(_ json: String) throws -> RecordingPlan {

@@ -67,9 +67,9 @@ import Testing
             }
             await store.checkFiles()
             #expect(log.lines.count == 1 && log.lines[0].contains("deleted"), "\(log.lines)")
-            try await expectNew(store, named: "0002.sqlite", secret: secret, after: sequence)
             let lost = try await store.statistics().lostDatabases
             #expect(lost == 1)
+            try await expectNew(store, named: "0002.sqlite", secret: secret, after: sequence)
         }
     }
 

@@ -4,7 +4,7 @@ import Testing
 @testable import HTTPCache
 
 /// The outlines of two JSON texts tell which member differs first, and tell no value.
-@Suite struct JSONOutlineTests {
+@Suite(.timeLimit(.minutes(20))) struct JSONOutlineTests {
     private func outline(_ json: String, ignoring paths: [String] = [], salt: String = "a") throws -> JSONOutline {
         try JSONOutline(Array(json.utf8), ignoring: MemberPaths(paths), salt: salt)
     }

@@ -52,11 +52,9 @@ function drain({ drained }) {
   return drained ? h("p", { class: "muted" }, "until ", at(drained.until), " (", relative("in", drained.until), "), by ", plain(drained.by), drained.reason && [": ", plain(drained.reason)]) : "";
 }
 
-// The only server of an origin is never set aside, because no other server can take its requests.
 function serverState(row, origin) {
-  if (row.drained) return "drained";
-  if (row.aside) return "aside";
-  return origin.state === "unreachable" && row.reason ? "failing" : "inUse";
+  if (row.drained || row.aside) return row.drained ? "drained" : "aside";
+  return row.reason && origin.state === "unreachable" ? "failing" : "inUse";
 }
 
 // The origin's addresses and mirrors, in the order of the configuration.

@@ -123,7 +123,7 @@ function budget(name, used, all, below) {
   return h("div", { class: "budget" }, h("p", {}, h("b", {}, name), h("span", { class: "budget-value" }, `${bytes(used)} of ${bytes(all)}`)), bar(part, part > 0.95 ? "warn" : ""), h("p", { class: "muted" }, below));
 }
 
-const conditions = { readOnly: "read-only", notWritable: "not writable", full: "full", evicting: "full; stored responses are evicted for new ones", replaced: "replaced by another folder; restart to use it", unreadable: "unreadable" };
+const conditions = { readOnly: "read-only", notWritable: "not writable", full: "full", evicting: "full", fullOfPins: "full of pins", replaced: "replaced by another folder; restart to use it", unreadable: "unreadable" };
 
 function budgets({ store, memory }) {
   const condition = store.condition && store.condition !== "usable" ? [badge("damaged", conditions[store.condition] ?? store.condition), " "] : "";
