@@ -1,7 +1,6 @@
 import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
-import Synchronization
 
 /// Storing: a body goes to the store and to the callers while it arrives.
 extension Fetcher {
