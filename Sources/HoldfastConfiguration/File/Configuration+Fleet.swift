@@ -170,7 +170,7 @@ extension Configuration {
     /// Reads the secrets of `fleet`.
     ///
     /// - Parameter environment: the environment variables.
-    /// - Throws: ``ConfigurationError`` if a variable or a file is missing, or a secret is too
+    /// - Throws: `ConfigurationError` if a variable or a file is missing, or a secret is too
     ///   short. No message contains a secret.
     package func fleetSecrets(
         environment: [String: String]
@@ -197,7 +197,7 @@ extension Configuration {
 
     /// Reads the password of `fleet`.
     ///
-    /// - Throws: ``ConfigurationError`` if its variable or file is missing.
+    /// - Throws: `ConfigurationError` if its variable or file is missing.
     package func fleetPassword(environment: [String: String]) throws -> String? {
         try value(of: fleet.password, "fleet.password", environment)
     }

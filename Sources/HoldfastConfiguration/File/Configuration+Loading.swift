@@ -7,7 +7,7 @@ extension Configuration {
     /// - Parameters:
     ///   - path: the file's path. Paths in the file are relative to its folder.
     ///   - environment: the variables in which `${NAME}` and `{env: NAME}` are looked up.
-    /// - Throws: ``ConfigurationError`` with every finding, in the order of the files and lines.
+    /// - Throws: `ConfigurationError` with every finding, in the order of the files and lines.
     public init(
         contentsOf path: String,
         environment: [String: String] = ProcessInfo.processInfo.environment
@@ -18,7 +18,7 @@ extension Configuration {
     /// Reads a configuration file again. If a page or the value of a field cannot be read from its
     /// file, the previous configuration's content stays in use, and ``rejectedFiles`` says why.
     ///
-    /// - Throws: ``ConfigurationError``, also for a file without previous content.
+    /// - Throws: `ConfigurationError`, also for a file without previous content.
     package init(
         contentsOf path: String,
         since previous: Configuration,
@@ -52,7 +52,7 @@ extension Configuration {
         )
     }
 
-    /// - Throws: ``ConfigurationError``
+    /// - Throws: `ConfigurationError`
     static func text(ofFile path: String) throws -> String {
         let bytes: [UInt8]
         switch FileContent.read(path, limit: Document.maximumLength) {
@@ -73,7 +73,7 @@ extension Configuration {
     ///   - file: the name of the file in messages. Paths in the text are relative to its folder, or
     ///     to the current folder if it is `nil`. Without it, the text cannot include files.
     ///   - environment: the variables in which `${NAME}` and `{env: NAME}` are looked up.
-    /// - Throws: ``ConfigurationError`` with every finding, in the order of the files and lines.
+    /// - Throws: `ConfigurationError` with every finding, in the order of the files and lines.
     public init(
         yaml: String,
         file: String? = nil,
