@@ -5,7 +5,7 @@
 #endif
 
 /// Human-readable texts, in English. Without them, `localizedDescription` would contain only the
-/// type and a number. They never contain query values or credentials.
+/// type and a number. They contain no credentials and no values of secret parameters.
 extension HoldfastError: LocalizedError {
     /// The message.
     public var errorDescription: String? { message }

@@ -90,7 +90,8 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
     /// See ``Code``.
     public var code: Code
     /// The failure, what it concerns, the limit if there is one, and the next step. The message
-    /// contains no query values or credentials.
+    /// contains no credentials. If it names a URL, the URL has its query, in which only the values
+    /// of secret parameters are hidden.
     public var message: String
     /// The response's status, if there was a response.
     public var status: HTTPResponse.Status?

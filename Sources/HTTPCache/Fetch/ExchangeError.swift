@@ -33,7 +33,8 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
 
     /// See ``Code``.
     public var code: Code
-    /// The failure, its subject, and the next step, without query values or credentials.
+    /// The failure, its subject, and the next step, without credentials and without the values of
+    /// secret parameters. The values of other parameters are shown.
     public var message: String
     /// The status that a gateway responds with. RFC 9110 §15.6
     /// - 400: the target is invalid.

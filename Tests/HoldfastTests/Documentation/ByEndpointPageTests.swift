@@ -65,6 +65,15 @@ import Testing
         }
     }
 
+    @Test func updateWithoutAStoredValueChangesNothing() async throws {
+        try await withTestClient(.init(environment: .production)) { test in
+            let called = Events()
+            let update = try await test.client.update(GetMovie(id: 7)) { _ in called.append("change") }
+            let isRestored = try await update.rollBack()
+            #expect(update.value == nil && !isRestored && called.all == [])
+        }
+    }
+
     @Test func otherFunctionsOfThePageWork() async throws {
         try await withTestClient(.init(environment: .production)) { test in
             let (client, id) = (test.client, 7)

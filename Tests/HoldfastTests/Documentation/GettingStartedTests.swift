@@ -100,18 +100,40 @@ extension ServerEnvironment {
             await screen.open(client)
             await test.transport.waitForRequests(3)
             while await screen.feed == nil { await Task.yield() }
-            do throws(HoldfastError) {
-                _ = try await client.fetch(GetFeed(userID: "harbour"))
-            } catch let error where error.code == .offlineMiss {
-                // Nothing is stored, and the mode forbids network use.
-            } catch {
-                report(error)
-            }
             try await CachingClient.$current.withValue(client) {
                 let emission = try await GetFeed(userID: "harbour").cache.fetch()
                 show(emission.value, isOld: emission.isStale)
             }
             #expect(test.transport.requests.count == 3)
+        }
+    }
+
+    /// Runs the block of the page that catches errors, and returns the functions that it called.
+    private func handleErrors(of client: CachingClient) async -> [String] {
+        let called = Events()
+        func show(_ feed: Feed, isOld: Bool) { called.append("show") }
+        func showOffline() { called.append("showOffline") }
+        func report(_ error: HoldfastError) { called.append("report") }
+        do throws(HoldfastError) {
+            let emission = try await client.fetch(GetFeed(userID: "harbour"))
+            show(emission.value, isOld: emission.isStale)
+        } catch let error where error.code == .originUnreachable || error.code == .offlineMiss {
+            // Nothing is stored, and the origin is unreachable or the mode forbids network use.
+            showOffline()
+        } catch {
+            report(error)
+        }
+        return called.all
+    }
+
+    @Test func outageWithoutAStoredValueIsCaught() async throws {
+        try await withTestClient(.init(environment: .production)) { test async throws in
+            test.transport.script(Self.url, .status(.notFound))
+            #expect(await handleErrors(of: test.client) == ["report"])
+            test.transport.isReachable = false
+            #expect(await handleErrors(of: test.client) == ["showOffline"])
+            test.client.mode = .offline
+            #expect(await handleErrors(of: test.client) == ["showOffline"])
         }
     }
 
@@ -128,4 +150,3 @@ extension ServerEnvironment {
 }
 
 private func show(_ feed: GettingStartedTests.Feed, isOld: Bool) {}
-private func report(_ error: HoldfastError) {}

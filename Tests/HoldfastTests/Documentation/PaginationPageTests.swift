@@ -27,13 +27,6 @@ import Testing
         var invalidatesTarget: Bool { false }
     }
 
-    struct GetItems: Endpoint {
-        typealias Response = [Int]
-        let page: Int
-        let path = "/items"
-        var task: HTTPTask { .query(["page": page]) }
-    }
-
     @MainActor final class MomentList {
         private let client: CachingClient
         private(set) var moments: [MomentPage.Moment] = []
@@ -62,6 +55,20 @@ import Testing
         let pages = client.pages(of: GetMoments(), next: .cursor(\.next) { $0.cursor = $1 })
         for try await page in pages { moments += page.value.moments }
         return moments
+    }
+
+    struct GetItems: Endpoint {
+        typealias Response = [Int]
+        var page = 1
+        let path = "/items"
+        var task: HTTPTask { .query(["page": page]) }
+    }
+
+    func allItems(_ client: CachingClient) async throws -> [Int] {
+        var items: [Int] = []
+        let pages = client.pages(of: GetItems(), next: .number(while: { !$0.isEmpty }) { $0.page = $1 })
+        for try await page in pages { items += page.value }
+        return items
     }
 
     private static let url = "https://api.example.com/moments"
@@ -109,6 +116,16 @@ import Testing
             let pages = try await client.fetch(all: (1...3).map { GetItems(page: $0) }, concurrently: 3)
             let items = try pages.flatMap { try $0.get().value }
             #expect(items == [1, 2, 3])
+        }
+    }
+
+    @Test func numberedPagesEndWithAnEmptyPage() async throws {
+        try await withTestClient(.init(environment: .production)) { test in
+            for (page, items) in [(1, "[1, 2]"), (2, "[3]"), (3, "[]")] {
+                test.transport.script("https://api.example.com/items?page=\(page)", .ok(items))
+            }
+            let items = try await allItems(test.client)
+            #expect(items == [1, 2, 3] && test.transport.requests.count == 3)
         }
     }
 

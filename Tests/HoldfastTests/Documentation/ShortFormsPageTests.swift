@@ -94,6 +94,16 @@ import Testing
         }
     }
 
+    @Test func mutationWithoutContentNeedsNoType() async throws {
+        try await withTestClient(.init(environment: .production)) { test in
+            let (client, id) = (test.client, "a/b")
+            test.transport.script("https://api.example.com/moments/a%2Fb/like", method: .put, .status(.noContent))
+            let path: URLPath = "/moments/\(id)/like"
+            _ = try await client.fetch(AdHocRequest<NoContent>(path.text, method: .put))
+            #expect(test.transport.requests.count == 1)
+        }
+    }
+
     @Test func oneDotListsAnAPI() async throws {
         try await withTestClient(.init(environment: .production)) { test in
             let client = test.client

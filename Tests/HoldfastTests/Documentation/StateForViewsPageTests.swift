@@ -55,4 +55,37 @@ import Testing
             while released.screen != nil { await Task.yield() }
         }
     }
+
+    private static let content = #"{"moments": [{"id": "1"}]}"#
+    private static let fields: HTTPFields = [.cacheControl: "max-age=60"]
+
+    @Test @MainActor func refreshReturnsWhenTheResultIsShown() async throws {
+        try await withTestClient(.init(environment: .production)) { test in
+            let client = test.client
+            test.transport.script(GettingStartedTests.url, repeating: .ok(Self.content, fields: Self.fields))
+            let options = QueryOptions(interval: .seconds(60), updatedValues: .shown)
+            let feed = Query(client.call(GetFeed(userID: "harbour")), options: options)
+            await feed.refresh()
+            #expect(feed.value?.moments.count == 1 && !feed.isLoading && !feed.isRefreshing)
+        }
+    }
+
+    @Test(arguments: [OfflineMode.offline, .preferStored])
+    @MainActor func removedValueStaysOnTheScreen(mode: OfflineMode) async throws {
+        try await withTestClient(.init(environment: .production)) { test in
+            let client = test.client
+            test.transport.script(GettingStartedTests.url, repeating: .ok(Self.content, fields: Self.fields))
+            _ = try await client.fetch(GetFeed(userID: "harbour"))
+            client.mode = mode
+            let feed = client.query(GetFeed(userID: "harbour"))
+            while feed.value == nil || feed.isLoading { await Task.yield() }
+            try await client.remove(GetFeed(userID: "harbour"))
+            #expect(try await client.stored(GetFeed(userID: "harbour")) == nil)
+            await feed.refresh()
+            let code: HoldfastError.Code? = mode == .offline ? .offlineMiss : nil
+            let requests = mode == .offline ? 1 : 2
+            #expect(feed.value?.moments.count == 1 && feed.error?.code == code)
+            #expect(test.transport.requests.count == requests)
+        }
+    }
 }
