@@ -95,6 +95,7 @@ import Testing
         let text = await message { _ = try await openStore(folder.store, clock: clock) }
         #expect(await code { _ = try await openStore(folder.store, clock: clock) } == .inUse)
         #expect(text.contains("\(getpid())") && text.contains("'\(folder.store)'"))
+        #expect(text.contains("Close the other one first") && !text.contains("Stop that process"))
         try await store.setObject(1, forKey: "n")
         try await store.close()
         try await openStore(folder.store, clock: clock).close()

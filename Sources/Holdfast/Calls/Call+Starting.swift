@@ -75,8 +75,17 @@ extension Call {
         do {
             return try await body()
         } catch {
-            throw HoldfastError(error, target: "\(Swift.type(of: endpoint))")
+            // Other errors name their request already, or come before it.
+            throw HoldfastError(error, target: error is CancellationError ? target : name)
         }
+    }
+
+    /// The request's URL for messages, with secrets redacted; the name if no request can be made.
+    private var target: String {
+        guard let client = try? resolvedClient(),
+            let reading = try? client.reading(ofFailed: self, client.plugins.and(options.plugins))
+        else { return name }
+        return reading.target.description
     }
 
     func resolvedClient() throws -> CachingClient {

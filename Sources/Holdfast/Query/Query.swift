@@ -40,8 +40,12 @@ public final class Query<Value: Sendable> {
     /// Whether the origin is unreachable or may not be asked (`offline`), as far as the client
     /// knows.
     public private(set) var isOffline = false
-    /// Why the last request failed; `nil` if it succeeded. If a stored value was used instead,
-    /// there is no error, but the value is stale.
+    /// The last failure, until a success. It stays while further requests fail, whether the value
+    /// is fresh or stale, and ends when the origin responds or another call stores its response.
+    ///
+    /// A stale stored value that is used in place of a failed request neither sets nor ends an
+    /// error: see ``isStale`` and ``isOffline``. If the client is closed, the code is `closed`, and
+    /// the query has ended.
     public private(set) var error: HoldfastError?
 
     /// The time since the origin generated or last confirmed the value, by the client's clock. It
@@ -120,8 +124,8 @@ public final class Query<Value: Sendable> {
         let changes = client.followed.follow(targets.changes)
         let following = Task { [weak self] in
             for await change in changes { self?.handle(.changed(change.kind, isUpdate: change.isUpdate)) }
-            // The client or the store was closed.
-            if !Task.isCancelled { self?.handle(.ended) }
+            // The client or the store was closed, perhaps before the query began.
+            if !Task.isCancelled, let self { handle(.failed(HoldfastError(endingQueryOf: call))) }
         }
         work.set(.changes, following)
         let modes = client.modeChanges.changes(limit: 1) { _ in true }
@@ -223,6 +227,14 @@ extension QueryState {
 }
 
 extension HoldfastError {
+    fileprivate init(endingQueryOf call: Call<some Sendable>) {
+        self.init(
+            code: .closed,
+            message: "The query for '\(call.name)' has ended, because its client or the client's store was closed. "
+                + "Open a client, and create the query again."
+        )
+    }
+
     fileprivate init(repeating call: Call<some Sendable>) {
         self.init(
             code: .notRepeatable,

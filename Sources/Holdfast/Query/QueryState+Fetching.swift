@@ -28,9 +28,9 @@ extension QueryState {
     ///
     /// - Parameter found: the stored value, read after the fetch.
     mutating func settle(_ settling: Unsettled, _ found: Delivery<Value>?) {
-        error = nil
         let result = settling.result
         let outcome = result.emission.outcome
+        if result.isSuccess { error = nil }
         isOffline = mode == .offline || result.emission.source != .network && outcome.saysUnreachable
         guard result.emission.source != .substitute else {
             if shown == nil { replace(result) }
@@ -58,7 +58,7 @@ extension QueryState {
         }
     }
 
-    /// Shows an error next to the value.
+    /// Shows an error next to the value, until a success.
     mutating func fail(_ error: HoldfastError) -> [Action] {
         self.error = error
         if error.code == .closed {
@@ -87,6 +87,14 @@ extension QueryState {
         guard pause != waiting || anew && pause != nil else { return [] }
         waiting = pause
         return [.wait(pause)]
+    }
+}
+
+extension Delivery {
+    /// Whether no failure is hidden by this value. A stale stored value, or a substitute, may have
+    /// replaced the response of a failed request.
+    fileprivate var isSuccess: Bool {
+        emission.source == .network || emission.source == .store && !emission.isStale
     }
 }
 

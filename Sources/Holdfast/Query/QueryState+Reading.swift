@@ -15,6 +15,8 @@ extension QueryState {
         guard isReading else { return [] }
         isReading = false
         self.mode = mode
+        // Another call may have succeeded.
+        if changes.haveResponse, let found, found.version != stored, found.isFresh { error = nil }
         stored = found?.version
         if readsAgain {
             readsAgain = false
@@ -52,7 +54,7 @@ extension QueryState {
         guard mayAsk else { return nil }
         // The response of a fetch in progress may be older than the change.
         if isFetching { return changes.haveInvalidation || changes.haveUpdate ? .ifNeeded : nil }
-        let isFresh = found.map { !$0.emission.isStale && !$0.isInvalidated } ?? false
+        let isFresh = found?.isFresh ?? false
         let isAsked = changes.haveUpdate && options.updatedValues == .fetched
         return isAsked || (isFirst || changes.haveMode) && !isFresh || wasValid && !isValid ? .ifNeeded : nil
     }
@@ -79,4 +81,9 @@ extension QueryState {
         shown = new
         shownNumber += 1
     }
+}
+
+extension Delivery {
+    /// Whether this is a value that may be used without asking the origin.
+    fileprivate var isFresh: Bool { !emission.isStale && !isInvalidated }
 }

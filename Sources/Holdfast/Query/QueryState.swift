@@ -12,6 +12,8 @@ import HoldfastContent
 ///   value is shown, so a response that was requested before an update never replaces the update.
 /// - A reason to fetch that arrives during a fetch leads to another fetch, because the response may
 ///   be older than the reason.
+/// - An error stays until a success: a response of the origin, a fresh stored value in place of a
+///   request, or a newer response of another call. A stale stored value is no success.
 struct QueryState<Value: Sendable>: Sendable {
     enum Event: Sendable {
         /// The query may read the store. Changes are reported from now on.
@@ -71,6 +73,7 @@ struct QueryState<Value: Sendable>: Sendable {
 
     /// The kinds of changes since the last read.
     struct Changes: Sendable {
+        var haveResponse = false
         var haveInvalidation = false
         var haveUpdate = false
         var haveMode = false
@@ -91,6 +94,7 @@ struct QueryState<Value: Sendable>: Sendable {
     var shownNumber = 0
     /// The number of changes to its content.
     var contentNumber = 0
+    /// The last failure, until a success.
     var error: HoldfastError?
     var isOffline = false
     var isEnded = false
@@ -133,7 +137,7 @@ struct QueryState<Value: Sendable>: Sendable {
         switch event {
         case .started: return read()
         case .changed(let kind, let isUpdate):
-            if kind == .invalidated { changes.haveInvalidation = true }
+            if kind == .invalidated { changes.haveInvalidation = true } else { changes.haveResponse = true }
             if isUpdate { changes.haveUpdate = true }
             return read()
         case .modeChanged:
@@ -153,7 +157,9 @@ struct QueryState<Value: Sendable>: Sendable {
             waiting = nil
             // A fetch in progress asks the origin anyway.
             if keepsNetworkOut || isFetching { return wait() }
-            return ask(isOffline ? .ifNeeded : .always)
+            // By HTTP's rules, a fresh stored value would be returned, without finding out whether
+            // the origin is back.
+            return ask(.always)
         case .ended:
             isEnded = true
             return [.end]

@@ -101,10 +101,13 @@ struct AccessAdvice: CustomStringConvertible {
 
 extension FolderLock.InUse {
     fileprivate var storeError: StoreError {
-        StoreError(
+        let advice =
+            isHeldHere
+            ? "Only one client or store can write at a time. Close the other one first, or share it."
+            : "Only one process can write at a time. Stop that process first."
+        return StoreError(
             code: .inUse,
-            message: "The store '\(folder)' is open for writing in \(holder). "
-                + "Only one process can write at a time. Stop that process first."
+            message: "The store '\(folder)' is open for writing in \(holder). \(advice)"
         )
     }
 }

@@ -16,6 +16,8 @@ package final class FolderLock: Sendable {
         package let folder: String
         /// The process, in words.
         package let holder: String
+        /// Whether it is this process.
+        package let isHeldHere: Bool
     }
 
     /// The folder that is locked, whatever is at its path now.
@@ -25,7 +27,12 @@ package final class FolderLock: Sendable {
     package init(path: String, folder: String) throws {
         self.folder = try FileHandle(path: folder, flags: O_RDONLY | O_DIRECTORY)
         handle = try FileHandle(path: path, flags: O_RDWR | O_CREAT | O_NOFOLLOW)
-        let inUse = InUse(folder: folder, holder: Self.process(in: handle)?.words ?? "another process")
+        let holder = Self.process(in: handle)
+        let inUse = InUse(
+            folder: folder,
+            holder: holder?.words ?? "another process",
+            isHeldHere: holder?.pid == getpid()
+        )
         if flock(self.folder.descriptor, LOCK_EX | LOCK_NB) != 0 {
             // Some file systems (NFS) cannot lock folders. Then the file's lock is the only one.
             if errno == EWOULDBLOCK { throw inUse }

@@ -58,6 +58,26 @@ import Testing
         }
     }
 
+    @Test func canceledCallNamesItsURLWithoutSecrets() async throws {
+        let gate = Gate()
+        try await ScriptedClient.run { fixture in
+            defer { gate.open() }
+            fixture.script("/x?pin_code=4711&q=tide", .ok("1", beforeHead: gate))
+            var request = AdHocRequest<String>(
+                ScriptedClient.url + "/x",
+                query: ["q": "tide", "pin_code": "4711"]
+            )
+            request.secrets = Secrets(parameters: ["pin_code"])
+            let task = Task { [client = fixture.client, request] in try await client.fetch(request).value }
+            await fixture.transport.waitForRequests(1)
+            task.cancel()
+            let error = await #expect(throws: HoldfastError.self) { try await task.value }
+            let message = error?.message ?? ""
+            #expect(message.contains("'\(ScriptedClient.url)/x?") && message.contains("q=tide"))
+            #expect(!message.contains("4711") && message.hasSuffix("was canceled."))
+        }
+    }
+
     @Test func ownErrorOfAClosureIsTheCause() async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/x", .ok("1"))

@@ -158,14 +158,56 @@ import Testing
         _ = state.handle(.refreshRequested)
         #expect(state.handle(.failed(.unreachable)) == [.wait(State.pauseWhileOffline)])
         #expect(state.isOffline && state.error?.code == .originUnreachable && state.shown?.emission.value == "a")
-        #expect(state.handle(.timeUp) == [.fetch(.ifNeeded)])
-        _ = state.handle(.fetched(.fallback("a", 1)))
-        #expect(state.handle(.read(.stored("a", 1, isStale: true), .automatic)) == [.wait(State.pauseWhileOffline)])
-        #expect(state.isOffline && state.error == nil && state.shown?.emission.isStale == true)
-        #expect(state.handle(.timeUp) == [.fetch(.ifNeeded)])
+        for _ in 0..<3 {
+            #expect(state.handle(.timeUp) == [.fetch(.always)])
+            #expect(state.handle(.failed(.unreachable)) == [.wait(State.pauseWhileOffline)])
+            #expect(state.isOffline && state.error?.code == .originUnreachable)
+        }
+        #expect(state.handle(.timeUp) == [.fetch(.always)])
         _ = state.handle(.fetched(.network("b")))
         #expect(state.handle(.read(.stored("b", 2), .automatic)) == [])
-        #expect(!state.isOffline)
+        #expect(!state.isOffline && state.error == nil)
+    }
+
+    // The request failed, although there is a value.
+    @Test func staleValueInPlaceOfAResponseDoesNotEndTheError() {
+        var state = settled()
+        _ = state.handle(.refreshRequested)
+        _ = state.handle(.failed(.unreachable))
+        _ = state.handle(.changed(.invalidated, isUpdate: false))
+        let marked = Delivery<String>.stored("a", 1, isInvalidated: true)
+        #expect(state.handle(.read(marked, .automatic)) == [.fetch(.ifNeeded)])
+        _ = state.handle(.fetched(.fallback("a", 1)))
+        #expect(state.handle(.read(marked, .automatic)) == [.wait(State.pauseWhileOffline)])
+        #expect(state.error?.code == .originUnreachable && state.isOffline && state.shown?.emission.isStale == true)
+    }
+
+    @Test func freshStoredValueEndsTheErrorAfterTheOriginsReturn() {
+        var state = settled()
+        _ = state.handle(.refreshRequested)
+        _ = state.handle(.failed(.unreachable))
+        #expect(state.handle(.originReturned) == [.fetch(.ifNeeded)])
+        _ = state.handle(.fetched(.stored("a", 1)))
+        _ = state.handle(.read(.stored("a", 1), .automatic))
+        #expect(state.error == nil && !state.isOffline)
+    }
+
+    @Test(
+        arguments: [
+            (.stored("b", 2), false, true),
+            // The store reports the response that was shown before the failure, late.
+            (.stored("a", 1), false, false),
+            (.stored("b", 2, isStale: true), true, false),
+            (.stored("b", 2, isInvalidated: true), false, false),
+        ] as [(Delivery<String>, Bool, Bool)]
+    )
+    func newerResponseOfAnotherCallEndsTheError(found: Delivery<String>, isUpdate: Bool, endsError: Bool) {
+        var state = settled(QueryOptions(updatedValues: .shown))
+        _ = state.handle(.refreshRequested)
+        _ = state.handle(.failed(.broken))
+        _ = state.handle(.changed(.stored, isUpdate: isUpdate))
+        _ = state.handle(.read(found, .automatic))
+        #expect((state.error == nil) == endsError && state.shown?.emission.value == found.emission.value)
     }
 
     @Test func failureIsShownNextToTheValueUntilASuccess() {

@@ -182,6 +182,24 @@ import Testing
         }
     }
 
+    // The value is fresh, then stale, then invalidated.
+    @Test func errorStaysDuringAnOutage() async throws {
+        try await ScriptedClient.run { fixture in
+            fixture.script("/x", .fresh("1"))
+            let query = fixture.client.query(Self.x)
+            await wait(for: "1", query)
+            fixture.transport.isReachable = false
+            for _ in 0..<3 {
+                await query.refresh()
+                #expect(query.value == "1" && query.error?.code == .originUnreachable && query.isOffline)
+                fixture.clock.advance(by: .seconds(90))
+            }
+            try await fixture.store.invalidateResponses(for: try TargetURI(Self.target))
+            while !query.isStale || query.isRefreshing { await Task.yield() }
+            #expect(query.value == "1" && query.error?.code == .originUnreachable && query.isOffline)
+        }
+    }
+
     @Test func queryThatBeginsInAnOutageShowsTheStoredValue() async throws {
         try await ScriptedClient.run { fixture in
             fixture.script("/x", .fresh("1"))
@@ -248,7 +266,27 @@ import Testing
             try await fixture.client.close()
             while query.isLoading { await Task.yield() }
             await query.refresh()
-            #expect(query.value == nil && !query.isLoading)
+            #expect(query.value == nil && !query.isLoading && query.error?.code == .closed)
+        }
+    }
+
+    @Test func closedClientLeavesTheValue() async throws {
+        try await ScriptedClient.run { fixture in
+            fixture.script("/x", .fresh("1"))
+            let query = fixture.client.query(Self.x)
+            await wait(for: "1", query)
+            try await fixture.client.close()
+            while query.error == nil { await Task.yield() }
+            #expect(query.value == "1" && query.error?.code == .closed && !query.isRefreshing)
+        }
+    }
+
+    @Test func queryOfAClosedClientSaysSo() async throws {
+        try await ScriptedClient.run { fixture in
+            try await fixture.client.close()
+            let query = fixture.client.query(Self.x)
+            while query.isLoading { await Task.yield() }
+            #expect(query.value == nil && query.error?.code == .closed)
         }
     }
 
