@@ -47,7 +47,9 @@ let hummingbird = gatewayDependency("Hummingbird", package: "hummingbird")
 let hummingbirdCore = gatewayDependency("HummingbirdCore", package: "hummingbird")
 let hummingbirdTesting = gatewayDependency("HummingbirdTesting", package: "hummingbird")
 let serviceLifecycle = gatewayDependency("ServiceLifecycle", package: "swift-service-lifecycle")
+let swiftASN1 = gatewayDependency("SwiftASN1", package: "swift-asn1")
 let unixSignals = gatewayDependency("UnixSignals", package: "swift-service-lifecycle")
+let x509 = gatewayDependency("X509", package: "swift-certificates")
 
 let package = Package(
     name: "holdfast",
@@ -92,6 +94,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        // For 'RunCertificates', which only the command 'holdfast' links.
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.0"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.0"),
         // A command, part of no product: scripts/docs.
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
     ],
@@ -104,6 +109,8 @@ let package = Package(
             pkgConfig: "libnghttp2",
             providers: [.apt(["libnghttp2-dev"]), .yum(["libnghttp2-devel"]), .brew(["libnghttp2"])]
         ),
+        // Functions of the C library that Swift cannot call.
+        .systemLibrary(name: "CProcess"),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]),
 
         // The modules, from the lowest layer to the highest (docs/architecture.md). Each imports
@@ -268,6 +275,9 @@ let package = Package(
             ]
         ),
 
+        // The certificates of one run of a command. No server links it: docs/decisions/0109.
+        .target(name: "RunCertificates", dependencies: ["LibC", crypto, swiftASN1, x509]),
+
         // The programs: argument parsing and composition.
         .target(name: "CommandLineSupport", dependencies: ["LibC", argumentParser]),
         .executableTarget(
@@ -276,8 +286,8 @@ let package = Package(
                 "LibC", "LocalFiles", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HTTPCacheExplaining",
                 "StoreFiles", "OfflineStore", "HoldfastConfiguration",
                 "HoldfastMetrics", "HoldfastTracing", "LocalSockets", "HoldfastGateway", "HoldfastControl", "Holdfast",
-                "FleetTier", "HoldfastFleet", "CommandLineSupport", argumentParser, asyncHTTPClient, crypto, logging,
-                nioCore, nioHTTP1, nioPosix, nioSSL, serviceLifecycle, unixSignals,
+                "FleetTier", "HoldfastFleet", "CProcess", "RunCertificates", "CommandLineSupport", argumentParser,
+                asyncHTTPClient, crypto, logging, nioCore, nioHTTP1, nioPosix, nioSSL, serviceLifecycle, unixSignals,
             ]
         ),
         .executableTarget(
@@ -412,6 +422,7 @@ let package = Package(
                 logging,
             ]
         ),
+        .testTarget(name: "RunCertificatesTests", dependencies: ["RunCertificates", crypto, swiftASN1, x509]),
         .testTarget(
             name: "HoldfastControlTests",
             dependencies: [

@@ -19,6 +19,12 @@ package struct GatewayRequest: Hashable {
         }
     }
 
+    /// The scheme of a target.
+    package enum Scheme: String, Sendable {
+        case http
+        case https
+    }
+
     /// The content that follows the head.
     package enum Content: Hashable {
         case none
@@ -51,6 +57,9 @@ package struct GatewayRequest: Hashable {
     package var receivedProtocol: ReceivedProtocol
     package var content: Content
     package var upgrade = Upgrade.none
+    /// The scheme of the origin, if the request names one: in the absolute-form, or because it
+    /// arrived in a tunnel to an origin. Only a forward proxy reads it.
+    package var scheme: Scheme?
 
     /// Creates a request that does not switch to another protocol.
     package init(

@@ -166,10 +166,11 @@ package struct RequestDecoder {
 
 /// `method SP request-target SP HTTP-version`. RFC 9112 §3
 package struct RequestLine: Hashable {
-    /// The forms of RFC 9112 §3.2. Only CONNECT, which is rejected, uses the authority-form.
+    /// The forms of RFC 9112 §3.2. Only CONNECT uses the authority-form, which ``ConnectRequest``
+    /// reads.
     package enum Target: Hashable {
         case origin(String)
-        case absolute(authority: String, pathAndQuery: String)
+        case absolute(GatewayRequest.Scheme, authority: String, pathAndQuery: String)
         case asterisk
     }
 
@@ -244,16 +245,17 @@ package struct RequestLine: Hashable {
             guard method == .options else { throw MessageRefusal(.target) }
             return .asterisk
         }
-        let scheme = bytes.prefix { $0 != UInt8(ascii: ":") }
-        guard ["http", "https"].contains(String(decoding: scheme, as: UTF8.self).lowercased()),
-            bytes.dropFirst(scheme.count).starts(with: "://".utf8)
+        let name = bytes.prefix { $0 != UInt8(ascii: ":") }
+        guard let scheme = GatewayRequest.Scheme(rawValue: String(decoding: name, as: UTF8.self).lowercased()),
+            bytes.dropFirst(name.count).starts(with: "://".utf8)
         else { throw MessageRefusal(.target) }
-        let rest = bytes.dropFirst(scheme.count + 3)
+        let rest = bytes.dropFirst(name.count + 3)
         let authority = rest.prefix { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
         let tail = String(decoding: rest.dropFirst(authority.count), as: UTF8.self)
         // RFC 9112 §3.2.4: OPTIONS with an absolute-form and no path means the server itself.
         let isForServer = tail.isEmpty && method == .options
         return .absolute(
+            scheme,
             authority: String(decoding: authority, as: UTF8.self),
             pathAndQuery: isForServer ? "*" : tail.hasPrefix("/") ? tail : "/" + tail
         )

@@ -31,16 +31,19 @@ extension RequestHead {
         }
         guard hasHost || line.receivedProtocol == .http10 else { throw MessageRefusal(.host, .missingHost) }
         let target: String
+        var requestedScheme: GatewayRequest.Scheme?
         switch line.target {
         case .origin(let text): target = text
         case .asterisk: target = "*"
-        case .absolute(let named, let pathAndQuery):
+        case .absolute(let scheme, let named, let pathAndQuery):
             guard let host = RequestedHost(named) else { throw MessageRefusal(.target) }
             target = pathAndQuery
             authority = host
+            requestedScheme = scheme
         }
         let framing = try Framing(fields, minorVersion: line.receivedProtocol == .http10 ? 0 : 1) ?? .none
         try self.init(line, target: target, authority: authority, fields, framing)
+        request.scheme = requestedScheme
     }
 
     /// Combines validated parts in any protocol.

@@ -373,6 +373,9 @@ public final class GatewayServer: Service {
                 )
             )
         }
+        if let proxy = service.configuration.commandProxy {
+            return try pipeline.addHandler(ConnectHandler(proxy, service, client, loop))
+        }
         guard let tls = kind.tls?.makeHandler() else {
             return try pipeline.addHandler(
                 ConnectionHandler(service: service, client: client, loop: loop, acceptsHTTP2: kind.acceptsHTTP2)

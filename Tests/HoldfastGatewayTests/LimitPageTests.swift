@@ -81,6 +81,7 @@ struct LimitPageTests {
             "line of a job's file": JobFile.maximumLineLength,
             "origins whose identities a recording compares": JobRun.originLimit,
             "recorded requests that are compared with a refused one": NearestRequest.limit,
+            "request for a tunnel of a command's proxy": ConnectRequest.limit,
         ]
         let stated = StatedLimit.all.compactMap { limit in limit.value.map { (limit.name, $0) } }
         #expect(Dictionary(uniqueKeysWithValues: stated) == counted)

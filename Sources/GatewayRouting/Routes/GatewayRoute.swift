@@ -34,6 +34,9 @@ public struct GatewayRoute: Sendable, Hashable {
     /// URLs omit.
     package var listenerPorts: Set<UInt16> = []
 
+    /// Whether requests name the origin, as with a forward proxy, so that any port is sent.
+    var forwards = false
+
     /// The route's number among all routes of its file, from 1, by which metrics and the access log
     /// name a route without a name; `nil` if it is not from a file.
     package var number: Int?
@@ -150,6 +153,7 @@ public struct GatewayRoute: Sendable, Hashable {
     /// Returns a client's host as the origin gets it. A client may write any port in `Host`, so a
     /// port counts only if the configuration has it.
     func preserved(_ host: RequestedHost) -> RequestedHost {
+        if forwards { return host }
         // A client that names no port means 80.
         if let port = pattern.port { return host.with(port: port == 80 ? nil : port) }
         guard let port = host.port, !listenerPorts.contains(port) else { return host }
@@ -159,6 +163,7 @@ public struct GatewayRoute: Sendable, Hashable {
     /// Returns every authority under which responses to requests for a host may be stored.
     package func authorities(for host: RequestedHost?) -> [String] {
         guard preservesHost, let host else { return [origin.authority] }
+        if forwards { return [authority(for: host)] }
         let ports: [UInt16?] = pattern.port == nil ? [nil] + listenerPorts.sorted() : [nil]
         return ports.map { authority(for: host.with(port: $0)) }
     }

@@ -1,5 +1,6 @@
 package import HTTPCacheSemantics
 package import HTTPWire
+import HoldfastConfiguration
 
 /// A gateway's routes. Requests only go to the origins of these routes.
 ///
@@ -33,6 +34,8 @@ public struct GatewayRoutes: Sendable {
     /// The indexes of the routes, by host and path.
     private let table: RouteTable
     private let endpoints: OriginTable
+    /// Whether requests go to the origins that they name themselves, as with a forward proxy.
+    package let forwards: Bool
 
     /// The error for a route that cannot be used with an earlier one.
     public struct Conflict: Error, Sendable, CustomStringConvertible {
@@ -62,8 +65,26 @@ public struct GatewayRoutes: Sendable {
         self.init(unchecked: [GatewayRoute(origin, preservesHost: preservesHost)])
     }
 
+    /// Routes for a forward proxy: requests go to the origins that they name, over the scheme that
+    /// they name. A request that names no origin has no route.
+    ///
+    /// - Parameter upgrades: the protocols to which clients may switch.
+    package static func forwarding(upgrades: [String] = []) -> GatewayRoutes {
+        // The hosts of these origins are never used, because each route preserves the host.
+        let origins = ["https://origin.invalid", "http://origin.invalid"].compactMap { try? GatewayOrigin($0) }
+        let routes = zip(origins, GatewayRequest.Scheme.forwarded).map { origin, scheme in
+            var route = GatewayRoute(origin, preservesHost: true, name: scheme.rawValue)
+            route.upgrades = upgrades
+            route.rewriting = .none
+            route.forwards = true
+            return route
+        }
+        return GatewayRoutes(unchecked: routes)
+    }
+
     private init(unchecked routes: [GatewayRoute]) {
         self.routes = routes
+        forwards = routes.first?.forwards == true
         isUnconditional = routes.first?.isConditional == false
         havePaths = routes.contains(where: \.hasPath)
         checkClients = routes.contains(where: \.checksClients)
@@ -102,6 +123,15 @@ public struct GatewayRoutes: Sendable {
                 "\(names) send identical requests to '\(routes[index].endpoint)' and '\(routes[other].endpoint)'. "
                 + "Preserve the host in neither, or give their origins different paths."
         )
+    }
+
+    /// Returns the route of a request; `nil` if none matches.
+    package func choose(for request: GatewayRequest) -> Choice? {
+        guard forwards else { return choose(host: request.authority, target: request.target) }
+        guard request.authority != nil, let scheme = request.scheme,
+            let route = GatewayRequest.Scheme.forwarded.firstIndex(of: scheme)
+        else { return nil }
+        return Choice(route: route, path: request.target)
     }
 
     /// Returns the route of a request; `nil` if none matches.
@@ -146,10 +176,15 @@ public struct GatewayRoutes: Sendable {
     package func endpoint(for target: TargetURI) -> OriginEndpoint? { endpoints.endpoint(for: target) }
 
     /// Whether requests of one route may look like requests of another.
-    package var areAmbiguous: Bool { endpoints.isAmbiguous }
+    package var areAmbiguous: Bool { endpoints.isAmbiguous && !forwards }
 
     /// Returns `Route 'api'`, or `Route 2` for a route without a name.
     private static func name(_ route: GatewayRoute, _ index: Int) -> String {
         route.name.map { "Route '\($0)'" } ?? "Route \(index + 1)"
     }
+}
+
+extension GatewayRequest.Scheme {
+    /// The schemes of the routes of ``GatewayRoutes/forwarding(upgrades:)``, in order.
+    fileprivate static let forwarded: [GatewayRequest.Scheme] = [.https, .http]
 }

@@ -89,6 +89,9 @@ public struct GatewayConfiguration: Sendable {
     public var livePath: String?
     /// The path where any client sees whether the gateway should get requests. Like ``healthPath``
     public var readyPath: String?
+    /// The proxy that all listeners are, for one command; `nil` for a gateway. Its routes are
+    /// `GatewayRoutes.forwarding(upgrades:)`.
+    package var commandProxy: CommandProxy?
     /// See ``Timeouts``.
     public var timeouts = Timeouts()
 

@@ -23,7 +23,8 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         client: ClientAddress,
         loop: ServingLoop,
         tls: NIOSSLServerHandler? = nil,
-        acceptsHTTP2: Bool = true
+        acceptsHTTP2: Bool = true,
+        scope: ProxyScope? = nil
     ) {
         self.tls = tls
         let timeouts = service.configuration.timeouts
@@ -41,7 +42,8 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
                 executor: loop.executor,
                 lookups: loop.lookups,
                 telemetry: loop.telemetry.value,
-                hot: loop.hot.value
+                hot: loop.hot.value,
+                scope: scope
             )
         }
     }

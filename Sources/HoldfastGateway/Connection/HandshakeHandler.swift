@@ -15,22 +15,26 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
     private let telemetry: LoopTelemetry
     private let logger: Logger
     private let makeConnection: () -> ConnectionHandler
+    private let whenFailed: ((HandshakeFailure) -> Void)?
     private var time: OpeningTime
     private var isOver = false
 
     /// - Parameters:
     ///   - timeouts: the handshake gets as much time as a request's first byte. After the
     ///     handshake, the request gets that time again.
+    ///   - whenFailed: called if the handshake fails.
     ///   - makeConnection: creates the handler for the connection.
     init(
         _ timeouts: GatewayConfiguration.Timeouts,
         _ telemetry: LoopTelemetry,
         _ logger: Logger,
+        whenFailed: ((HandshakeFailure) -> Void)? = nil,
         _ makeConnection: @escaping () -> ConnectionHandler
     ) {
         time = OpeningTime(timeouts.request, timeouts)
         self.telemetry = telemetry
         self.logger = logger
+        self.whenFailed = whenFailed
         self.makeConnection = makeConnection
     }
 
@@ -120,6 +124,7 @@ final class HandshakeHandler: ChannelInboundHandler, RemovableChannelHandler {
         isOver = true
         time.release()
         telemetry.count(failure)
+        whenFailed?(failure)
         logger.debug(
             "TLS handshake failed",
             metadata: ["tls.reason": "\(failure.rawValue)", "error": "\(error.map { "\($0)" } ?? "")"]

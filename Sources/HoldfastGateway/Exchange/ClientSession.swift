@@ -13,6 +13,8 @@ final class ClientSession {
     let telemetry: LoopTelemetry
     /// The event loop's in-memory responses.
     let hot: HotTable
+    /// The origins that requests may name, if the gateway is the proxy of a command.
+    let scope: ProxyScope?
     /// The last request, prepared for the cache. The next request reuses it if it has the same
     /// fields.
     var known: GatewayService.KnownRequest?
@@ -27,7 +29,8 @@ final class ClientSession {
         executor: LoopExecutor,
         lookups: DiskLookups,
         telemetry: LoopTelemetry,
-        hot: HotTable
+        hot: HotTable,
+        scope: ProxyScope? = nil
     ) {
         self.service = service
         self.client = client
@@ -35,6 +38,7 @@ final class ClientSession {
         self.lookups = lookups
         self.telemetry = telemetry
         self.hot = hot
+        self.scope = scope
         let settings = service.engine.settingsVersion
         admission = ClientAdmission(client, by: service.admission, settings: settings, service.configuration)
     }

@@ -111,7 +111,7 @@ extension GatewayService {
         guard !routes.refuseDotSegments(of: head.target, rulesHavePaths: rulesHavePaths) else {
             throw Rejection(problem: .dotSegment)
         }
-        guard let choice = routes.choose(host: head.authority, target: head.target) else {
+        guard let choice = routes.choose(for: head) else {
             let host = head.authority
             guard host == nil || routes.knows(host: host) || fixedRoutes.knows(host: host) else {
                 throw Rejection(problem: .unknownHost)
@@ -180,11 +180,16 @@ extension GatewayService {
         // The ID is sent separately from the request's fields, and replaces the client's.
         if inForce.configuration.identifiesRequests { fields[.xRequestID] = nil }
         fields.append(inForce.via(of: head.receivedProtocol))
-        ForwardedFields.appendClient(admission.client, to: &fields, behind: isTrusted ? head.fields : [:])
+        // The client of a forward proxy is not the origin's concern.
+        if !routes.forwards {
+            ForwardedFields.appendClient(admission.client, to: &fields, behind: isTrusted ? head.fields : [:])
+        }
         var originHead = Self.originHead(head, routes.routes[choice.route], path: choice.path, fields: fields)
         // A host that is not in the key must not appear in the response, for example in a link. So
         // the host is forwarded only if it is in the key, in the same form.
-        if routes.routes[choice.route].preservesHost, head.authority != nil, let authority = originHead.authority {
+        if routes.routes[choice.route].preservesHost, !routes.forwards, head.authority != nil,
+            let authority = originHead.authority
+        {
             originHead.headerFields.append(HTTPField(name: .xForwardedHost, value: authority))
         }
         var request = CacheRequest(head: originHead, storage: passing.isStorable ? .byResponse : .never)

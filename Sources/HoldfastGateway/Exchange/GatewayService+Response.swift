@@ -105,7 +105,16 @@ extension GatewayService {
         // RFC 9110 §15.5.6
         if problem.status == 405 { fields[.allow] = Self.allowedMethods(context) }
         let head = HTTPResponse(status: HTTPResponse.Status(code: problem.status), headerFields: fields)
-        return (responseHead(head, ExchangeFacts(problem.outcome, problem: problem.code, error: error), context), body)
+        var response = responseHead(
+            head,
+            ExchangeFacts(problem.outcome, problem: problem.code, error: error),
+            context
+        )
+        // A challenge of a proxy behind this gateway does not pass, but this one is its own.
+        if problem.status == Problem.proxyPasswordStatus {
+            response.response.headerFields[.proxyAuthenticate] = #"Basic realm="holdfast""#
+        }
+        return (response, body)
     }
 
     /// Returns the fields of a problem's page. A route's own page may need scripts and images, so

@@ -39,7 +39,8 @@ extension ClientSession {
         if admission.isChecked, let problem = admission.ownChecks.firstProblem(at: now) {
             return .rejected(problem, trace)
         }
-        guard let head, trace == nil, !admission.needsFields else { return .exchange(trace) }
+        // The bytes of a request in a tunnel do not name the scheme of its origin.
+        guard let head, trace == nil, !admission.needsFields, scope == nil else { return .exchange(trace) }
         return .hot(HotKey(head, of: admission.traits, settings: settings))
     }
 }
@@ -53,7 +54,12 @@ extension ClientExchange {
             if case .rejected(let problem, _) = decision {
                 problem
             } else {
-                session.admission.problem(naming: request.fields, at: record.start, session.service.configuration)
+                session.scope?.problem(of: request)
+                    ?? session.admission.problem(
+                        naming: request.fields,
+                        at: record.start,
+                        session.service.configuration
+                    )
                     ?? routeProblem()
             }
         guard let problem else { return begin(repeatsFields: repeatsFields) }

@@ -80,6 +80,7 @@ struct UpgradeAttempt: Sendable {
             let origin = TunnelChannelEnd(.origin, of: tunnel, permit, patience: patience)
             let (bytes, isLast) = try switched.hand(to: origin)
             exchange.beginTunnel(head)
+            exchange.session.scope?.reportSwitch(of: exchange.request)
             let end = TunnelOrigin(channel: channel, end: origin, bytes: bytes, isLast: isLast)
             exchange.writer.beginTunnel(head, offer.protocolName, tunnel, end, permit)
         } catch {

@@ -8,14 +8,17 @@ extension Problem {
     enum Own: String, CaseIterable {
         case clientNotAllowed = "client-not-allowed"
         case dotSegment = "dot-segment"
+        case forbiddenPort = "forbidden-port"
         case `internal`
         case invalidPurge = "invalid-purge"
         case lastForward = "last-forward"
         case loop
         case methodNotAllowed = "method-not-allowed"
         case misdirected
+        case noCertificate = "no-certificate"
         case noRoute = "no-route"
         case notSwitched = "not-switched"
+        case proxyPassword = "proxy-password"
         case tooManyConnections = "too-many-connections"
         case tooManyConnectionsOfClient = "too-many-connections-of-client"
         case tooManyRequests = "too-many-requests"

@@ -71,6 +71,10 @@ extension TransportError {
             let message =
                 "The name in '\(endpoint)' does not resolve. Check the URL and this machine's DNS, or set 'addresses'."
             self.init(code: .nameResolution, message: message, cause: error)
+        case _ where ForbiddenDestination(error) != nil:
+            let message = ForbiddenDestination(error)?.message("\(endpoint)") ?? ""
+            self.init(code: .connect, message: message, cause: error)
+            connectionFailure = .blocked
         default:
             let failure = ConnectionFailure(error)
             let isTimeout = failure == .connectTimeout || failure == .handshakeTimeout

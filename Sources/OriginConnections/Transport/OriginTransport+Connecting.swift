@@ -33,6 +33,7 @@ extension OriginTransport {
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
+                    if let policy = configuration.destinations { try pipeline.addHandler(DestinationGuard(policy)) }
                     var arrivals: ArrivalCounter?
                     if let context {
                         let counter = ArrivalCounter()

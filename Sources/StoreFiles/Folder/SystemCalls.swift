@@ -114,9 +114,11 @@ package struct FileStatus: Equatable {
     package var owner: uid_t
 
     /// Returns `nil` if there is nothing at the path.
-    package init?(path: String) throws {
+    ///
+    /// - Parameter followsLink: whether a symbolic link at the path stands for what it leads to.
+    package init?(path: String, followsLink: Bool = true) throws {
         var status = stat()
-        guard stat(path, &status) == 0 else {
+        guard (followsLink ? stat(path, &status) : lstat(path, &status)) == 0 else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
             throw SystemFailure("examine", path)
         }

@@ -37,6 +37,17 @@ struct DefaultStore: Sendable {
         return folder + (folder.hasSuffix("/") ? "" : "/") + Self.name(for: origin)
     }
 
+    /// The folder of the store for jobs whose requests name their origins. No origin's folder has
+    /// this name.
+    ///
+    /// - Throws: `CommandFailure` if no environment variable names a state folder.
+    var pathOfJobs: String {
+        get throws {
+            let folder = try folder
+            return folder + (folder.hasSuffix("/") ? "" : "/") + "any-origin"
+        }
+    }
+
     private var folder: String {
         get throws {
             if let first = stateDirectory?.split(separator: ":").first {

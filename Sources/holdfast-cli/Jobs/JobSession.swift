@@ -27,14 +27,27 @@ struct JobOptions: ParsableArguments {
     @Option(help: "Store folder. Default: the folder that 'holdfast serve' uses.")
     var store: String?
 
+    /// Whether neither an option nor the environment names an origin or a file.
+    private var namesNoOrigin: Bool {
+        let environment = ProcessInfo.processInfo.environment
+        return file == nil && origin == nil && ServeVariable.config.value(in: environment) == nil
+            && ServeVariable.origin.value(in: environment) == nil
+    }
+
     /// Returns the settings of a gateway on a free port of loopback, without a control plane.
-    func settings(for job: JobGateway.Use) throws -> (settings: ServeSettings, named: NamedSettings) {
+    ///
+    /// - Parameter proxy: the options of the proxy, if the command's requests name their origins.
+    func settings(
+        for job: JobGateway.Use,
+        _ proxy: ProxyOptions
+    ) throws -> (settings: ServeSettings, named: NamedSettings) {
         let mode = job == .replaying ? Serve.Mode.offline : .automatic
         var words = ["--listen=127.0.0.1:0", "--no-control", "--access-log=off", "--mode=\(mode.rawValue)"]
         words += ["--log-level=error"]
         if let file { words.append("--config=\(file)") }
         if let origin { words.append("--origin=\(origin)") }
         if let store { words.append("--store=\(store)") }
+        if namesNoOrigin { words.append("--forward") }
         let serve: Serve
         do {
             serve = try Serve.parse(words)
@@ -43,7 +56,9 @@ struct JobOptions: ParsableArguments {
         }
         do {
             let named = try NamedSettings(serve, environment: ProcessInfo.processInfo.environment)
-            return (try ConfigurationFile.reporting { try ServeSettings(named, for: job) }, named)
+            var settings = try ConfigurationFile.reporting { try ServeSettings(named, for: job) }
+            settings.proxy = try proxy.settings(for: settings.proxy)
+            return (settings, named)
         } catch let invalid as InvalidSetting {
             throw CommandFailure(invalid.description)
         }
@@ -121,6 +136,11 @@ struct JobSession: Sendable {
     /// - Returns: the command's exit status.
     func run(_ command: [String], with job: JobGateway, from store: CacheManager, _ logger: Logger) async throws -> CInt
     {
+        var job = job
+        let environment = ProcessInfo.processInfo.environment
+        let proxy = try settings.proxy.map { try RunProxy($0, for: job.use, environment: environment) }
+        defer { proxy?.end() }
+        job.proxy = proxy?.parts
         let group = MultiThreadedEventLoopGroup(numberOfThreads: settings.threads ?? System.coreCount)
         let start = GatewayStart(
             settings: settings,
@@ -137,7 +157,7 @@ struct JobSession: Sendable {
         do {
             let address = try await start.open(store)
             do {
-                outcome = .success(try await run(command, at: address.url))
+                outcome = .success(try await run(command, at: address.url, through: proxy))
             } catch {
                 outcome = .failure(error)
             }
@@ -146,15 +166,21 @@ struct JobSession: Sendable {
             outcome = .failure(error)
         }
         try? await group.shutdownGracefully()
+        for line in proxy?.notes ?? [] { StandardStream.error.line("holdfast \(line)") }
         return try outcome.get()
     }
 
     /// Runs a command whose requests a gateway at a URL serves, until the command ends.
     ///
+    /// - Parameter proxy: makes the gateway the command's proxy; `nil` for a base URL.
     /// - Returns: the command's exit status.
-    func run(_ command: [String], at url: String) async throws -> CInt {
+    func run(_ command: [String], at url: String, through proxy: RunProxy? = nil) async throws -> CInt {
         var environment = ProcessInfo.processInfo.environment
-        environment["HOLDFAST_URL"] = url
+        environment["HOLDFAST_URL"] = proxy == nil ? url : nil
+        if let proxy {
+            let address = String(url.dropFirst("http://".count))
+            environment = try proxy.environment(at: address, over: environment)
+        }
         let child = try ChildCommand(command, environment: environment, inherited: inherited)
         return await withTaskGroup(of: Void.self) { tasks in
             tasks.addTask { for await signal in signals { child.send(signal.rawValue) } }

@@ -26,6 +26,7 @@ struct Jobs: AsyncParsableCommand {
             The exit status is 1 if a job would not run, or the store or a file cannot be read; 64 if the command line is invalid.
 
             Examples:
+              holdfast jobs
               holdfast jobs --origin https://registry.npmjs.org
               holdfast jobs deps --config holdfast.yaml --format json
               holdfast jobs deps --remove --config holdfast.yaml
@@ -123,7 +124,7 @@ struct Jobs: AsyncParsableCommand {
 extension JobOptions {
     /// Returns the store's folder, and the configuration whose rules apply.
     ///
-    /// - Throws: `ValidationError` if no store is set; `CommandFailure`; `ExitCode`.
+    /// - Throws: `ValidationError` for an invalid origin; `CommandFailure`; `ExitCode`.
     func place() throws -> (folder: String, file: Configuration) {
         let environment = ProcessInfo.processInfo.environment
         let path = file ?? ServeVariable.config.value(in: environment)
@@ -131,11 +132,12 @@ extension JobOptions {
         if let folder = store ?? ServeVariable.store.value(in: environment) ?? configuration.storeFolder {
             return (folder, configuration)
         }
+        let standard = DefaultStore(environment: environment)
         guard let origin = origin ?? ServeVariable.origin.value(in: environment) else {
-            throw ValidationError("No store is set. Use '--store', '--config' or '--origin'.")
+            return (try standard.pathOfJobs, configuration)
         }
         do {
-            return (try DefaultStore(environment: environment).path(for: GatewayOrigin(origin)), configuration)
+            return (try standard.path(for: GatewayOrigin(origin)), configuration)
         } catch let failure as CommandFailure {
             throw failure
         } catch {

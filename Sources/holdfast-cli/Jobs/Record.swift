@@ -8,7 +8,7 @@ import Holdfast
 import HoldfastControl
 import Synchronization
 
-/// `holdfast record NAME --origin URL -- COMMAND`
+/// `holdfast record NAME [--origin URL] -- COMMAND`
 struct Record: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Records the requests of a command, to replay them without the network.",
@@ -25,6 +25,10 @@ struct Record: AsyncParsableCommand {
 
             A job is kept only if the command succeeds. A name that exists needs '--replace'; until the command has succeeded, the old job stays.
 
+            Without '--origin' and without routes in a file, the gateway is a proxy for the command and its children instead. \
+            Variables such as https_proxy and SSL_CERT_FILE name it, and the certificate authority of this run, so most commands need no configuration. \
+            HOLDFAST_URL is not set then. Hosts that could not be recorded are reported with the reason.
+
             The origin is that of '--origin', or the routes in a file. The store is the one that 'holdfast serve' uses with the same options. \
             If a gateway is running on it, the gateway records, with its own routes and rules, at an address of its own; otherwise no other process may have the store open. \
             Limits on clients in the file do not apply to the command.
@@ -35,6 +39,7 @@ struct Record: AsyncParsableCommand {
             JSON: one object on standard error, with the keys name, made, command, requests, wouldRun, until, endedBy, refused, refusedCount, passed and doubtful. Instants are in milliseconds since 1970 (UTC).
 
             Examples:
+              holdfast record build -- ./build.sh
               holdfast record deps --origin https://registry.npmjs.org -- sh -c 'npm ci --registry "$HOLDFAST_URL"'
               holdfast record tests --post --config openai.yaml -- sh -c 'OPENAI_BASE_URL="$HOLDFAST_URL/v1" pytest'
               holdfast record tests --post --replace --config openai.yaml -- make test
@@ -45,6 +50,8 @@ struct Record: AsyncParsableCommand {
     var name: String
 
     @OptionGroup var options: JobOptions
+
+    @OptionGroup var proxy: ProxyOptions
 
     @Flag(help: "Record POST requests too. Requests with the same content get the same response.")
     var post = false
@@ -109,9 +116,14 @@ struct Record: AsyncParsableCommand {
 
     func run() async throws {
         let name = try JobName(argument: name)
-        let session = await JobSession(try options.settings(for: .recording))
+        let session = await JobSession(try options.settings(for: .recording, proxy))
         let status: CInt
         if let gateway = try GatewayRecording(store: session.settings.store) {
+            guard session.settings.proxy == nil else {
+                throw CommandFailure(
+                    "A gateway is running on the store '\(session.settings.store)'. Only '--origin' and '--config' record in a running gateway; use another '--store'."
+                )
+            }
             status = try await record(name, session, in: gateway)
         } else {
             status = try await session.withStore(readOnly: false) { store, logger in

@@ -8,7 +8,7 @@ import HTTPTypes
 import Holdfast
 import Synchronization
 
-/// `holdfast replay NAME --origin URL -- COMMAND`
+/// `holdfast replay NAME [--origin URL] -- COMMAND`
 struct Replay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs a command whose requests were recorded, without the network.",
@@ -16,7 +16,7 @@ struct Replay: AsyncParsableCommand {
             Runs the command with a gateway in this process, whose address is in HOLDFAST_URL. The gateway opens no connection to an origin: it serves the responses of the job NAME, and no others. \
             Credentials are neither needed nor compared.
 
-            Use the same '--origin' or '--config' as for the recording. The store is only read, so a gateway may use it at the same time.
+            Use the same '--origin' or '--config' as for the recording, or none. Without an origin and without routes, the gateway is a proxy for the command, as in the recording. The store is only read, so a gateway may use it at the same time.
 
             A recorded response is served as long as the rules of HTTP allow it without the origin: however stale, but not after 'must-revalidate', 'no-cache' or a limit of a rule. \
             An error such as 404 is served while it is fresh. '--as-recorded' serves every recorded response.
@@ -28,6 +28,7 @@ struct Replay: AsyncParsableCommand {
             unless '--allow-refused' is set, or, with '--all', if a request of the job was not sent; 64 if the command line is invalid.
 
             Examples:
+              holdfast replay build -- ./build.sh
               holdfast replay deps --origin https://registry.npmjs.org -- sh -c 'npm ci --registry "$HOLDFAST_URL"'
               holdfast replay tests --config openai.yaml -- sh -c 'OPENAI_BASE_URL="$HOLDFAST_URL/v1" OPENAI_API_KEY=none pytest'
             """
@@ -37,6 +38,8 @@ struct Replay: AsyncParsableCommand {
     var name: String
 
     @OptionGroup var options: JobOptions
+
+    @OptionGroup var proxy: ProxyOptions
 
     @Flag(name: .customLong("as-recorded"), help: "Serve recorded responses whatever their age and directives.")
     var isAsRecorded = false
@@ -60,7 +63,7 @@ struct Replay: AsyncParsableCommand {
 
     func run() async throws {
         let name = try JobName(argument: name)
-        let session = await JobSession(try options.settings(for: .replaying))
+        let session = await JobSession(try options.settings(for: .replaying, proxy))
         let status = try await session.withStore(readOnly: true) { store, logger in
             try await replay(name, session, store, logger)
         }

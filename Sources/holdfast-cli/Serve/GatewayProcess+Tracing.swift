@@ -14,6 +14,7 @@ extension GatewayProcess {
         _ settings: ServeSettings,
         _ metrics: MetricsRegistry,
         on group: any EventLoopGroup,
+        _ proxy: JobProxy?,
         _ logger: Logger
     ) throws -> (OriginTransport, RequestTracer?) {
         let tracing: TracingConfiguration?
@@ -24,7 +25,12 @@ extension GatewayProcess {
         } catch {
             throw CommandFailure("\(error)")
         }
-        let configuration = OriginTransport.Configuration(settings.file, routes: settings.gateway.routes)
+        var configuration = OriginTransport.Configuration(settings.file, routes: settings.gateway.routes)
+        if let proxy {
+            configuration.routes = nil
+            configuration.trustRootsFile = proxy.originRoots
+            configuration.destinations = proxy.destinations
+        }
         guard let tracing else {
             return (try OriginTransport(configuration: configuration, group: group, logger: logger), nil)
         }

@@ -123,7 +123,7 @@ struct GatewayStart: Sendable {
         _ member: FleetMember?,
         _ purging: ControlledPurging
     ) async throws -> GatewayProcess {
-        let (transport, tracer) = try GatewayProcess.makeTransport(settings, metrics, on: group, logger)
+        let (transport, tracer) = try GatewayProcess.makeTransport(settings, metrics, on: group, job?.proxy, logger)
         let engine = makeEngine(store, transport, member)
         let modes = ModeSwitch(engine: engine, store: store, logger: logger)
         let switches = SwitchKeeper(store: store, logger: logger) { switches in

@@ -16,6 +16,8 @@ struct JobGateway: Sendable {
 
     let run: JobRun
     let use: Use
+    /// The proxy of the command, if its requests name their origins.
+    var proxy: JobProxy?
     let observe: @Sendable (JobExchange) -> Void
     /// Finds the recorded request that differs least from a refused one; `nil` does not look.
     var nearest: (@Sendable (JobExchange) async -> NearestRecorded?)?
@@ -36,6 +38,12 @@ struct JobGateway: Sendable {
         gateway.clients = Configuration.ClientLists()
         gateway.requestRate = nil
         gateway.maximumConnectionsPerClient = nil
+        guard let proxy else { return }
+        gateway.commandProxy = proxy.proxy
+        // Any path may be an origin's.
+        (gateway.healthPath, gateway.livePath, gateway.readyPath) = (nil, nil, nil)
+        // The command sees why a request failed, and its own fields are the origin's concern.
+        gateway.trustedClients = [AddressRange("127.0.0.1")].compactMap(\.self)
     }
 }
 

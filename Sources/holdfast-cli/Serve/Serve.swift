@@ -154,6 +154,15 @@ struct Serve: AsyncParsableCommand {
     )
     var pageAssets: String?
 
+    @Flag(
+        name: .customLong("forward"),
+        help: ArgumentHelp(
+            "For 'holdfast record' and 'holdfast replay' without an origin. 'holdfast serve' needs routes.",
+            visibility: .hidden
+        )
+    )
+    var forwards = false
+
     @Option(
         help: ArgumentHelp(
             "Requests to log: off, notable or all. Default: notable (failed, stale, rejected, aborted and slow requests).",
@@ -189,7 +198,7 @@ struct Serve: AsyncParsableCommand {
             flag != nil || variable.value(in: environment) != nil
         }
         guard !isNamed(file, .config) else { return }
-        guard isNamed(origin, .origin) else {
+        guard isNamed(origin, .origin) || forwards else {
             throw ValidationError("Name an origin with '--origin', or a file with '--config'.")
         }
     }

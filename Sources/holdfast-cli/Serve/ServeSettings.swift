@@ -21,6 +21,8 @@ struct ServeSettings: Sendable {
     let threads: Int?
     let control: ControlAddress
     private(set) var accessLog: AccessLog.Settings
+    /// The proxy of a command; `nil` for a gateway with routes.
+    var proxy: ProxySettings?
 
     /// The address of the control plane.
     enum ControlAddress: Sendable, Hashable {
@@ -51,7 +53,10 @@ struct ServeSettings: Sendable {
     ///
     /// - Throws: `ConfigurationError`, `CommandFailure`
     init(_ named: NamedSettings, file: Configuration, for job: JobGateway.Use? = nil) throws {
-        guard named.origin != nil || file.routeCount > 0 else {
+        // Without routes, the requests of a command go to the origins that they name.
+        let forwards = job != nil && named.origin == nil && file.routeCount == 0
+        proxy = forwards ? ProxySettings() : nil
+        guard forwards || named.origin != nil || file.routeCount > 0 else {
             throw CommandFailure(
                 "'\(named.file ?? "")' has no routes. Add 'routes' to the file, or set an origin with '--origin'."
             )
@@ -62,6 +67,9 @@ struct ServeSettings: Sendable {
         } else if let origin = named.origin {
             store = try named.defaultStore.path(for: origin)
             isDefaultStore = true
+        } else if forwards {
+            store = try named.defaultStore.pathOfJobs
+            isDefaultStore = true
         } else {
             // The routes in a file may lead to several origins, and to others after a reload.
             throw CommandFailure(
@@ -71,7 +79,9 @@ struct ServeSettings: Sendable {
         self.file = file
         self.gateway = try GatewayConfiguration(
             file,
-            routes: named.origin.map { GatewayRoutes(origin: $0) },
+            routes: forwards
+                ? GatewayRoutes.forwarding(upgrades: job == .recording ? ["websocket"] : [])
+                : named.origin.map { GatewayRoutes(origin: $0) },
             listeners: named.listen.map { .address($0) },
             isForJob: job != nil
         )

@@ -147,6 +147,16 @@ final class RawClient: Sendable {
 
     func send(_ text: String) async throws { try await send(Array(text.utf8)) }
 
+    /// Begins TLS on a connection that began without it.
+    func startTLS(_ tls: TLS) async throws {
+        try await channel.eventLoop.submit { [channel] in
+            let handler = try NIOSSLClientHandler(context: tls.context, serverHostname: tls.name)
+            try channel.pipeline.syncOperations.addHandler(handler, position: .first)
+        }.get()
+        // The handshake needs what the peer sends.
+        channel.read()
+    }
+
     /// Closes its sending side, and continues to read.
     func closeOutput() async throws {
         try await channel.close(mode: .output)

@@ -19,7 +19,7 @@ enum TestCertificate {
         -----END CERTIFICATE-----
         """
 
-    private static let key = """
+    static let key = """
         -----BEGIN PRIVATE KEY-----
         MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgmtdZqxRPpJet43c4
         1KLNnNLIC6cw9T6U84GjzzRg57ChRANCAASd6hU6M3wolGHevjbtcUrFGBQwnp0e

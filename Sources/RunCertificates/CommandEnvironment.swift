@@ -1,0 +1,85 @@
+/// The environment of a command whose requests pass through a proxy with an authority of its own:
+/// the variables by which common tools find the proxy and the trusted certificates.
+///
+/// Values of the caller that name files of certificates are not lost: ``certificateFiles(in:)``
+/// lists the files, whose certificates belong in the bundle.
+package struct CommandEnvironment: Sendable {
+    /// The variables that name a file of trusted certificates.
+    package static let certificateVariables = [
+        // OpenSSL, and what is built on it: Python, Ruby, Go, wget with OpenSSL, uv.
+        "SSL_CERT_FILE", "NIX_SSL_CERT_FILE",
+        "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT", "GIT_SSL_CAINFO", "CARGO_HTTP_CAINFO",
+        "NODE_EXTRA_CA_CERTS", "npm_config_cafile", "AWS_CA_BUNDLE", "DENO_CERT",
+    ]
+
+    /// The variables that name the proxy.
+    package static let proxyVariables = [
+        "http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
+        "npm_config_proxy", "npm_config_https_proxy",
+    ]
+
+    /// The variables that name hosts which are reached without the proxy.
+    package static let exceptionVariables = ["no_proxy", "NO_PROXY", "npm_config_noproxy"]
+
+    /// The proxy's URL, with the user and the password.
+    package let proxy: String
+    /// The path of the bundle of trusted certificates.
+    package let bundle: String
+    /// The paths of the configuration files for wget and apt, which read no such variables.
+    package let wgetFile: String
+    package let aptFile: String
+
+    package init(proxy: String, bundle: String, wgetFile: String, aptFile: String) {
+        self.proxy = proxy
+        self.bundle = bundle
+        self.wgetFile = wgetFile
+        self.aptFile = aptFile
+    }
+
+    /// Returns the caller's environment with the variables.
+    package func variables(over existing: [String: String]) -> [String: String] {
+        var result = existing
+        for name in Self.exceptionVariables { result[name] = nil }
+        for name in Self.proxyVariables { result[name] = proxy }
+        for name in Self.certificateVariables { result[name] = bundle }
+        // Node reads the variables of a proxy since version 24 only if this is set.
+        result["NODE_USE_ENV_PROXY"] = "1"
+        // Git asks without the password first, and asks again on a new connection.
+        result["GIT_HTTP_PROXY_AUTHMETHOD"] = "basic"
+        result["WGETRC"] = wgetFile
+        result["APT_CONFIG"] = aptFile
+        return result
+    }
+
+    /// Returns the files of certificates that the caller's environment names, each once.
+    package static func certificateFiles(in existing: [String: String]) -> [String] {
+        var files: [String] = []
+        for name in certificateVariables {
+            guard let file = existing[name], !file.isEmpty, !files.contains(file) else { continue }
+            files.append(file)
+        }
+        return files
+    }
+
+    /// Returns the content of the file for wget, which ignores `SSL_CERT_FILE` if it is built with
+    /// GnuTLS.
+    ///
+    /// - Parameter existing: the user's own file, which it replaces; empty if there is none.
+    package func wgetConfiguration(after existing: String) -> String {
+        let start = existing.isEmpty || existing.hasSuffix("\n") ? existing : existing + "\n"
+        return start + "ca_certificate = \(bundle)\n"
+    }
+
+    /// Returns the content of the file for apt.
+    ///
+    /// - Parameter existing: the path of the file that `APT_CONFIG` names; `nil` if it names none.
+    package func aptConfiguration(including existing: String?) -> String {
+        let include = existing.map { "#include \"\($0)\";\n" } ?? ""
+        return include + """
+            Acquire::http::Proxy "\(proxy)";
+            Acquire::https::Proxy "\(proxy)";
+            Acquire::https::CaInfo "\(bundle)";
+
+            """
+    }
+}

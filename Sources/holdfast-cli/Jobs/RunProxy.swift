@@ -1,0 +1,169 @@
+import CProcess
+import CommandLineSupport
+import Crypto
+import Foundation
+import HTTPCache
+import HTTPCacheSemantics
+import HoldfastGateway
+import LibC
+import RunCertificates
+import Synchronization
+
+/// The proxy of one run of a command: its authority, its password and its files.
+struct RunProxy: Sendable {
+    private static let user = "holdfast"
+
+    /// The parts for the gateway.
+    let parts: JobProxy
+    private let password: String
+    private let folder: RunFolder
+    private let bundle: String
+    private let events: ProxyEvents
+
+    /// - Throws: `CommandFailure`
+    init(_ settings: ProxySettings, for use: JobGateway.Use, environment: [String: String]) throws {
+        let events = ProxyEvents()
+        self.events = events
+        // Before there is a key.
+        guard cprocess_hideMemory() == 0 else {
+            throw CommandFailure("The memory of this process cannot be hidden: \(String(cString: strerror(errno))).")
+        }
+        var random = SystemRandomNumberGenerator()
+        password = (0..<4).map { _ in String(UInt64.random(in: .min ... .max, using: &random), radix: 36) }.joined()
+        let clock = ContinuousClock()
+        let start = clock.now
+        let authority: RunAuthority
+        let proxy: CommandProxy
+        do {
+            authority = try RunAuthority(
+                key: P256.Signing.PrivateKey(),
+                leafKey: P256.Signing.PrivateKey(),
+                at: SystemWallClock().now().milliseconds / 1000
+            )
+            let issuer = LeafIssuer(authority) {
+                let time = start.duration(to: clock.now).components
+                return time.seconds * 1000 + time.attoseconds / 1_000_000_000_000_000
+            }
+            proxy = try CommandProxy(
+                credentials: Data("\(Self.user):\(password)".utf8).base64EncodedString(),
+                // Nothing leaves this process in a replay.
+                ports: use == .replaying ? nil : settings.ports,
+                certificates: RunLeaves(issuer: issuer),
+                key: authority.leafKey,
+                report: { events.take($0) }
+            )
+        } catch {
+            throw CommandFailure("The certificates of this run cannot be made: \(error).")
+        }
+        folder = try RunFolder()
+        do {
+            let roots = try TrustedRoots(environment: environment)
+            bundle = try folder.write("trusted.pem", roots.bytes + Array(authority.pem.utf8) + [10], isPublic: true)
+            let extended = roots.isExtended ? try folder.write("origins.pem", roots.bytes) : nil
+            parts = JobProxy(
+                proxy: proxy,
+                destinations: DestinationPolicy(allowsPrivate: settings.allowsPrivate),
+                originRoots: settings.originRoots ?? extended
+            )
+        } catch {
+            folder.remove()
+            throw error
+        }
+    }
+
+    /// Returns the command's environment.
+    ///
+    /// - Parameter address: the proxy's host and port.
+    /// - Throws: `CommandFailure`
+    func environment(at address: String, over existing: [String: String]) throws -> [String: String] {
+        let variables = CommandEnvironment(
+            proxy: "http://\(Self.user):\(password)@\(address)",
+            bundle: bundle,
+            wgetFile: folder.path + "/wgetrc",
+            aptFile: folder.path + "/apt.conf"
+        )
+        let wget = existing["WGETRC"] ?? (existing["HOME"] ?? "") + "/.wgetrc"
+        let settings = FileManager.default.contents(atPath: wget).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        _ = try folder.write("wgetrc", Array(variables.wgetConfiguration(after: settings).utf8))
+        _ = try folder.write("apt.conf", Array(variables.aptConfiguration(including: existing["APT_CONFIG"]).utf8))
+        return variables.variables(over: existing)
+    }
+
+    /// Sentences about what was not recorded or served.
+    var notes: [String] { events.notes }
+
+    /// Removes the files of the run.
+    func end() { folder.remove() }
+}
+
+/// The leaf certificates of a run, for the gateway.
+private struct RunLeaves: TunnelCertificates {
+    let issuer: LeafIssuer
+
+    func certificate(for host: String, _ completion: @escaping @Sendable (Result<[UInt8], any Error>) -> Void) {
+        issuer.certificate(for: host, completion)
+    }
+}
+
+/// The certificates that the caller of a command trusts.
+private struct TrustedRoots {
+    /// The usual places of the system's certificates.
+    private static let places = [
+        "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/ca-bundle.pem",
+        "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "/etc/ssl/cert.pem",
+    ]
+    /// The maximum length of a file of certificates: 16 MiB
+    private static let limit = 16 << 20
+
+    /// All certificates, in PEM.
+    private(set) var bytes: [UInt8] = []
+    /// Whether there are others than the system's.
+    private(set) var isExtended = false
+
+    /// - Throws: `CommandFailure` if a file that the environment names cannot be read. Without it,
+    ///   the command would fail later, and nothing would say why.
+    init(environment: [String: String]) throws {
+        if let system = Self.places.lazy.compactMap({ Self.read($0) }).first { bytes += system + [10] }
+        for file in CommandEnvironment.certificateFiles(in: environment) where !Self.places.contains(file) {
+            guard let more = Self.read(file) else {
+                throw CommandFailure(
+                    "The certificates in '\(file)' cannot be read, or have more than \(Self.limit) bytes. A variable of the environment names this file."
+                )
+            }
+            bytes += more + [10]
+            isExtended = true
+        }
+    }
+
+    private static func read(_ file: String) -> [UInt8]? {
+        guard let handle = FileHandle(forReadingAtPath: file) else { return nil }
+        defer { try? handle.close() }
+        guard let bytes = try? handle.read(upToCount: limit + 1), bytes.count <= limit else { return nil }
+        return Array(bytes)
+    }
+}
+
+/// The events of the proxy, by host, with their numbers.
+private final class ProxyEvents: Sendable {
+    /// The maximum number of different events that are kept.
+    private static let limit = 20
+
+    private let counts = Mutex<[CommandProxy.Event: Int]>([:])
+
+    func take(_ event: CommandProxy.Event) {
+        counts.withLock { counts in
+            if counts[event] != nil || counts.count < Self.limit { counts[event, default: 0] += 1 }
+        }
+    }
+
+    var notes: [String] {
+        counts.withLock { $0 }.map { event, count in
+            let times = count == 1 ? "" : " (\(count) times)"
+            return switch event {
+            case .failedHandshake(let host, let reason): "could not read what was sent to '\(host)': \(reason)\(times)"
+            case .refused(let host, let reason): "refused a connection to '\(host)': \(reason)\(times)"
+            case .switchedProtocol(let host): "passed on a WebSocket to '\(host)', which is not recorded\(times)"
+            }
+        }.sorted()
+    }
+}

@@ -1,0 +1,18 @@
+import HoldfastGateway
+
+/// The options of the proxy of a command.
+struct ProxySettings: Sendable {
+    var allowsPrivate = false
+    /// The ports of origins that the command may connect to.
+    var ports: Set<UInt16> = [80, 443]
+    /// A PEM file of the authorities that sign origins' certificates; `nil` for the system's.
+    var originRoots: String?
+}
+
+/// The parts of a gateway that is the proxy of a command.
+struct JobProxy: Sendable {
+    let proxy: CommandProxy
+    let destinations: DestinationPolicy
+    /// A PEM file of the certificates to trust for origins; `nil` for the system's.
+    let originRoots: String?
+}

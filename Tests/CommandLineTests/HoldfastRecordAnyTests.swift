@@ -1,0 +1,117 @@
+import Foundation
+import Testing
+
+/// `holdfast record` and `holdfast replay` as the proxy of a command, on built commands.
+@Suite(
+    "holdfast record of any command",
+    .timeLimit(.minutes(20)),
+    .enabled(if: Tool.hasCurl && SecureOrigin.canRun, "needs curl, openssl and an address besides loopback")
+)
+struct HoldfastRecordAnyTests {
+    /// Temporary files of the run, and its output.
+    private struct Place {
+        let folder: URL
+        var temporary: String { folder.path + "/tmp" }
+        var output: URL { folder.appending(path: "out") }
+        var environment: [String: String] {
+            ["OUT": output.path, "TMPDIR": temporary, "HOLDFAST_ORIGIN": "", "HOLDFAST_CONFIG": ""]
+        }
+
+        static func with(_ body: (Place) async throws -> Void) async throws {
+            try await TemporaryFolder.with { folder in
+                let place = Place(folder: folder)
+                try FileManager.default.createDirectory(atPath: place.temporary, withIntermediateDirectories: true)
+                try await body(place)
+            }
+        }
+
+        func run(
+            _ command: String,
+            _ origin: SecureOrigin,
+            options: [String] = [],
+            _ script: String
+        ) async throws -> Tool.Outcome {
+            try? FileManager.default.removeItem(at: output)
+            let reach = ["--origin-ca", origin.authority, "--allow-private", "--allow-port", "\(origin.port)"]
+            return try await Tool("holdfast").run(
+                arguments: [command, "any", "--store", folder.path + "/s"] + reach + options
+                    + ["--", "/bin/sh", "-c", script],
+                environment: environment
+            )
+        }
+
+        var written: String { (try? String(contentsOf: output, encoding: .utf8)) ?? "" }
+    }
+
+    private func fetching(_ origin: SecureOrigin) -> String {
+        #"set -e; for path in a b; do curl -sSf "\#(origin.url)/$path" >> "$OUT"; done"#
+    }
+
+    @Test func commandIsRecordedAndReplayedWithoutConfiguration() async throws {
+        try await Place.with { place in
+            try await SecureOrigin.with { origin, stop in
+                let recorded = try await place.run("record", origin, fetching(origin))
+                #expect(recorded.status == 0 && recorded.error.contains("any: would run: 2 requests"), "\(recorded)")
+                #expect(place.written == "ab")
+                stop()
+                let replayed = try await place.run("replay", origin, options: ["--all"], fetching(origin))
+                #expect(replayed.status == 0 && replayed.error.isEmpty, "\(replayed)")
+                #expect(place.written == "ab")
+                let other = try await place.run("replay", origin, "curl -sS \(origin.url)/c > /dev/null")
+                #expect(other.status == 1 && other.error.contains("refused GET \(origin.url)/c"), "\(other)")
+            }
+        }
+    }
+
+    @Test func keysOfTheRunAreInNoFileAndNoVariable() async throws {
+        try await Place.with { place in
+            try await SecureOrigin.with { origin, _ in
+                let abandoned = place.temporary + "/holdfast-run-abcdef"
+                try FileManager.default.createDirectory(atPath: abandoned, withIntermediateDirectories: true)
+                try Data().write(to: URL(fileURLWithPath: abandoned + "/lock"))
+                let script = #"curl -sSf \#(origin.url)/a > /dev/null; { env; cat "$TMPDIR"/*/*; } > "$OUT""#
+                let recorded = try await place.run("record", origin, script)
+                #expect(recorded.status == 0, "\(recorded)")
+                #expect(place.written.contains("https_proxy=http://holdfast:"))
+                #expect(place.written.contains("BEGIN CERTIFICATE") && !place.written.contains("PRIVATE KEY"))
+                #expect(!place.written.contains("HOLDFAST_URL="))
+                let left = try FileManager.default.contentsOfDirectory(atPath: place.temporary)
+                #expect(left.isEmpty, "\(left)")
+            }
+        }
+    }
+
+    @Test func untrustedOriginFailsWithTheReason() async throws {
+        try await Place.with { place in
+            try await SecureOrigin.with { origin, _ in
+                let script = "curl -sS -o \"$OUT\" -w '%{http_code}' \(origin.url)/a"
+                let arguments = ["record", "any", "--store", place.folder.path + "/s", "--allow-private"]
+                let outcome = try await Tool("holdfast").run(
+                    arguments: arguments + ["--allow-port", "\(origin.port)", "--", "/bin/sh", "-c", script],
+                    environment: place.environment
+                )
+                #expect(outcome.text == "502", "\(outcome)")
+                #expect(place.written.contains("is not signed by a trusted authority"), "\(place.written)")
+            }
+        }
+    }
+
+    @Test func optionsOfTheProxyNeedNoOrigin() async throws {
+        let options = ["--origin", "http://a.example", "--allow-private", "--store", "s"]
+        let outcome = try await Tool("holdfast").run(arguments: ["record", "any"] + options + ["--", "true"])
+        #expect(outcome.status == 64 && outcome.error.contains("'--allow-private'"), "\(outcome)")
+    }
+
+    @Test func programThatTrustsNoNewAuthorityIsNamed() async throws {
+        try await Place.with { place in
+            try await SecureOrigin.with { origin, _ in
+                // It reads the origin's certificate only.
+                let script = "curl -sS --cacert \(origin.authority) \(origin.url)/a || true"
+                let recorded = try await place.run("record", origin, script)
+                let host = "could not read what was sent to '\(origin.address)'"
+                #expect(recorded.error.contains(host), "\(recorded)")
+                #expect(recorded.error.contains("the client does not trust the certificate"), "\(recorded)")
+            }
+        }
+    }
+}
