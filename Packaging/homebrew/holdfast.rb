@@ -1,8 +1,8 @@
 # A formula for Homebrew. Its structure was checked, but it was never installed, and Holdfast was
 # never built on macOS.
 #
-# To publish it, set 'url' to the address of the release's 'holdfast-VERSION-source.tar.gz' and 'sha256'
-# to its line in SHA256SUMS. These sources have the version and the commit in them.
+# 'make dist' makes the formula of a release from this file. It writes the version, and the address and
+# the checksum of the release's sources, which have the version and the commit in them.
 class Holdfast < Formula
   desc "Caching HTTP gateway that responds while its origin is down"
   homepage "https://holdfast.example"
