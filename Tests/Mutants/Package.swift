@@ -5,9 +5,6 @@ import PackageDescription
 // tests, and nothing else: what scripts/mutants builds again for each change. It copies this file
 // into a folder of its own, next to copies of Sources and Tests. Settings and versions are those of
 // the package itself.
-//
-// With MUTANTS_REQUEST_LAYER, it has the request layer with its tests instead of the gateway, the
-// control plane and the fleet.
 
 let settings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -42,58 +39,6 @@ let structuredFields: Target.Dependency = .product(
     name: "RawStructuredFieldValues",
     package: "swift-http-structured-headers"
 )
-
-/// Whether the package has the request layer.
-let hasRequestLayer = Context.environment["MUTANTS_REQUEST_LAYER"] != nil
-
-let requestLayer: [Target] = [
-    .target(
-        name: "HTTPClientTransport",
-        dependencies: [
-            "LibC", "HTTPCacheSemantics", "HTTPCache", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix, nioSSL,
-            logging,
-        ]
-    ),
-    .target(
-        name: "HoldfastContent",
-        dependencies: ["LibC", "HTTPCacheSemantics", "HTTPCache", httpTypes, nioCore, nioPosix, crypto]
-    ),
-    .target(
-        name: "Holdfast",
-        dependencies: [
-            "LibC", "CZlib", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "OfflineStore",
-            "HTTPClientTransport", "CacheRules", "HoldfastConfiguration", "HoldfastContent", httpTypes, nioCore,
-            nioPosix, crypto, logging,
-        ]
-    ),
-    .target(
-        name: "HoldfastTesting",
-        dependencies: [
-            "LibC", "Holdfast", "HTTPCacheSemantics", "HTTPCache", "OfflineStore", httpTypes, nioCore, nioPosix,
-            logging,
-        ]
-    ),
-    .target(
-        name: "SampleOrigin",
-        dependencies: ["CZlib", hummingbird, crypto, httpTypes, logging, nioCore, nioHTTP1, nioPosix],
-        path: "Examples/SampleOrigin"
-    ),
-    .testTarget(
-        name: "HoldfastTests",
-        dependencies: [
-            "HoldfastContent", "Holdfast", "HoldfastConfiguration", "HoldfastTesting", "TestSupport",
-            "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "SampleOrigin", "CZlib", asyncHTTPClient,
-            httpTypes, nioCore, nioHTTP1, crypto,
-            logging,
-        ]
-    ),
-]
-
-/// The targets that both packages have.
-let shared: Set<String> = [
-    "CSQLite", "CZlib", "HoldfastMigrations", "StoreFiles", "CacheEviction", "StoreMemory", "OfflineStore",
-    "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "CacheRules", "HoldfastConfiguration", "TestSupport",
-]
 
 let package = Package(
     name: "mutants",
@@ -320,5 +265,4 @@ let package = Package(
     ]
 )
 
-if hasRequestLayer { package.targets = package.targets.filter { shared.contains($0.name) } + requestLayer }
 for target in package.targets where target.type != .system { target.swiftSettings = settings }
