@@ -50,7 +50,12 @@ struct MetricsAddressTests {
                 #expect(reply.status == 421 && reply.text.contains("control.hosts"), "\(host)")
             }
             #expect(try await folder.fetch(url, ["-H", "Origin: http://10.42.0.7"]).status == 403)
-            #expect(try await folder.fetch("http://127.0.0.1:\(port)/v1/status").status == 404)
+            let status = "http://127.0.0.1:\(port)/v1/status"
+            for host in ["127.0.0.1:\(port)", "10.42.0.7:\(port)"] {
+                let reply = try await folder.fetch(status, ["-H", "Host: \(host)"])
+                #expect(reply.status == 404 && reply.text.contains("control.listen"), "\(host): \(reply.text)")
+            }
+            #expect(try await folder.fetch(status, ["-H", "Host: a.example"]).status == 421)
         }
     }
 

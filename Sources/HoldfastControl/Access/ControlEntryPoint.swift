@@ -11,6 +11,12 @@ enum ControlEntryPoint: Sendable {
     /// A port that serves only metrics. Clients need a token if one is set.
     case metrics(MetricsEntryPoint)
 
+    /// Whether this is the port for metrics. Its clients may know only the gateway's address, also if
+    /// they request a path that it does not serve.
+    var servesOnlyMetrics: Bool {
+        if case .metrics = self { true } else { false }
+    }
+
     /// Checks a request before any other code reads it, and returns its client.
     ///
     /// - Parameter acceptsAddresses: whether `Host` may be any IP address, if the request came

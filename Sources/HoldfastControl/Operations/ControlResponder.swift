@@ -108,7 +108,7 @@ struct ControlResponder: HTTPResponder {
                 context.client = try await entryPoint.admit(
                     request.head,
                     from: context.channel,
-                    acceptsAddresses: operation?.acceptsAddresses ?? false
+                    acceptsAddresses: operation?.acceptsAddresses ?? entryPoint.servesOnlyMetrics
                 )
             }
             guard !here.isEmpty else { throw notFound(request.uri.path) }
@@ -208,9 +208,13 @@ struct ControlResponder: HTTPResponder {
     }
 
     private func notFound(_ path: String) -> ControlProblem {
-        ControlProblem(
+        let isElsewhere = entryPoint.servesOnlyMetrics && (Self.operations + Self.page).contains { $0.covers(path) }
+        let advice =
+            isElsewhere
+            ? " The control plane serves it: use the control socket or the address in 'control.listen'." : ""
+        return ControlProblem(
             .notFound,
-            "'\(ControlProblem.shown(path))' is unknown. Known paths: \(Set(served.map(\.path)).sorted().joined(separator: ", ")).",
+            "'\(ControlProblem.shown(path))' is unknown\(isElsewhere ? " here" : ""). Known paths: \(Set(served.map(\.path)).sorted().joined(separator: ", ")).\(advice)",
             field: "path",
             value: path
         )
