@@ -82,7 +82,7 @@ start_origin() {
     "$bin/sample-origin" --quiet --port 0 "$@" >"$temporary/ready" &
     origin_pid=$!
     # Reads up to that line, or to the end of the output if the origin fails.
-    read -r -t 60 line <"$temporary/ready" || true
+    read -r -t 600 line <"$temporary/ready" || true
     origin=${line#sample-origin listening on }
     case $origin in
     http://*) ;;
@@ -113,7 +113,7 @@ print("http://127.0.0.1:%d" % server.server_port, flush=True)
 server.serve_forever()
 END
     origin_pid=$!
-    read -r -t 60 origin <"$temporary/ready" || fail "The origin of the test did not start."
+    read -r -t 600 origin <"$temporary/ready" || fail "The origin of the test did not start."
 }
 
 # stop_origin: stops the origin, if it is running, and waits for it to exit.
@@ -131,7 +131,7 @@ start_gateway() {
     mkfifo "$temporary/listens"
     "$bin/holdfast" serve "$@" >"$temporary/listens" &
     gateway_pid=$!
-    read -r -t 60 line <"$temporary/listens" || true
+    read -r -t 600 line <"$temporary/listens" || true
     gateway=${line#holdfast listening on }
     case $gateway in
     http://* | https://*) ;;

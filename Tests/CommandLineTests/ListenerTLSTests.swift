@@ -25,7 +25,7 @@ struct ListenerTLSTests {
         try await Tool.run(
             URL(fileURLWithPath: "/usr/bin/curl"),
             [
-                "-sS", "--max-time", "60", "--cacert", "\(folder)/\(name).pem", "--connect-to",
+                "-sS", "--max-time", "600", "--cacert", "\(folder)/\(name).pem", "--connect-to",
                 "a.example:443:127.0.0.1:\(port)",
             ]
                 + more + ["https://a.example/a"]

@@ -66,7 +66,7 @@ struct ListenersTests {
     private static func curl(_ path: String) async throws -> Tool.Outcome {
         try await Tool.run(
             URL(fileURLWithPath: "/usr/bin/curl"),
-            ["-sS", "--max-time", "60", "--unix-socket", path, "http://g.test/a"]
+            ["-sS", "--max-time", "600", "--unix-socket", path, "http://g.test/a"]
         )
     }
 

@@ -136,7 +136,7 @@ struct MetricsAddressTests {
                 try await Tool.run(
                     URL(fileURLWithPath: "/usr/bin/curl"),
                     [
-                        "-sS", "--max-time", "60", "--cacert", "\(folder.path)/\(name).pem", "--connect-to",
+                        "-sS", "--max-time", "600", "--cacert", "\(folder.path)/\(name).pem", "--connect-to",
                         "gateway.test:443:127.0.0.1:\(port)", "-H", "Host: 10.42.0.7:9464", "-w", "%{http_version}",
                         "https://gateway.test/metrics",
                     ]

@@ -133,7 +133,7 @@ extension PurgedGateway.Folder {
 
     /// Sends a request to a URL with curl.
     func fetch(_ url: some StringProtocol, _ arguments: [String] = []) async throws -> PurgedGateway.Reply {
-        let all = ["-sS", "--max-time", "60", "-w", "\n%{http_code}"] + arguments
+        let all = ["-sS", "--max-time", "600", "-w", "\n%{http_code}"] + arguments
         let outcome = try await Tool.run(URL(fileURLWithPath: "/usr/bin/curl"), all + [String(url)])
         let end = try #require(outcome.output.lastIndex(of: UInt8(ascii: "\n")), "\(outcome.error)")
         let status = Int(String(decoding: outcome.output[(end + 1)...], as: UTF8.self))

@@ -49,7 +49,7 @@ struct TakeoverTests {
     private static func curl(_ arguments: [String], requests: Int = 5) -> RestartLoad.Client {
         return {
             do {
-                let common = ["-sS", "--max-time", "60", "--fail"]
+                let common = ["-sS", "--max-time", "600", "--fail"]
                 let outcome = try await Tool.run(URL(fileURLWithPath: "/usr/bin/curl"), common + arguments)
                 let isServed = outcome.status == 0 && outcome.text == String(repeating: "v1", count: requests)
                 return isServed ? nil : "curl: \(outcome.status) '\(outcome.text)' \(outcome.error)"

@@ -22,7 +22,7 @@ import Testing
         /// The origin of all nodes.
         let origin = ScriptedTransport()
 
-        func node(_ number: Int, ahead: Duration = .zero, wait: Duration = .seconds(30)) throws -> Node {
+        func node(_ number: Int, ahead: Duration = .zero, wait: Duration = .seconds(600)) throws -> Node {
             try Node(number, self, ahead, wait)
         }
     }
@@ -62,7 +62,7 @@ import Testing
             // Time-outs are not the subject, and the machine may be busy.
             settings.timeout = .seconds(60)
             settings.wait = wait
-            settings.lease = .seconds(60)
+            settings.lease = .seconds(600)
             responses = ResponseSharing(
                 values: values,
                 purges: purges,

@@ -104,7 +104,7 @@ import Testing
         let staysOnThread = try? await SerialThread.run(
             order: .first,
             generator: SeededGenerator(1),
-            limit: .seconds(60)
+            limit: .seconds(600)  // a guard
         ) { _ in
             for _ in 0..<100 where await !Waiter().staysOnThread() { return false }
             return true

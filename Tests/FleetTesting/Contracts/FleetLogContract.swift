@@ -16,7 +16,7 @@ package struct FleetLogContract: Sendable {
     ///   - makeEngine: creates an empty engine for a single rule.
     package init(
         seed: UInt64 = 1,
-        timeout: Duration = .seconds(30),
+        timeout: Duration = .seconds(600),
         makeEngine: @escaping @Sendable () async throws -> any FleetLogEngine
     ) {
         self.seed = seed

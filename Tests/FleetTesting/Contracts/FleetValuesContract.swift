@@ -18,7 +18,7 @@ package struct FleetValuesContract: Sendable {
     ///   - makeEngine: creates an empty engine for a single rule.
     package init(
         seed: UInt64 = 1,
-        timeout: Duration = .seconds(30),
+        timeout: Duration = .seconds(600),
         makeEngine: @escaping @Sendable () async throws -> any FleetValuesEngine
     ) {
         self.seed = seed

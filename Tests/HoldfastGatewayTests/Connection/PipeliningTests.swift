@@ -20,8 +20,7 @@ struct PipeliningTests {
     @Test("Each request gets its own response, however its bytes are cut", arguments: RawClient.counts)
     func keepsOrder(connections: Int) async throws {
         try await RawOrigin.with(respond: Self.respond) { origin in
-            try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.head = .seconds(60) }) {
-                gateway in
+            try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.onEach(of: connections, port: gateway.port) { client, number in
                     var random = SeededRandom(seed: UInt64(number))
                     let transcript = PipelineTranscript(Self.requests, prefix: "/\(number)/")
@@ -54,8 +53,7 @@ struct PipeliningTests {
             }
         }
         try await RawOrigin.with(respond: respond) { origin in
-            try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.head = .seconds(60) }) {
-                gateway in
+            try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.onEach(of: connections, port: gateway.port) { client, number in
                     let transcript = PipelineTranscript(Array(Self.requests.prefix(2)), prefix: "/\(number)/")
                     let border = transcript.borders[1]

@@ -331,7 +331,7 @@ import Testing
                 settings[0].line = 7
                 try reload()
                 #expect(await metrics(gateway, failures) == before)
-                settings[0].timeouts.idle = .seconds(5)
+                settings[0].timeouts.idle = .seconds(500)
                 try reload()
                 #expect(await metrics(gateway, failures).isEmpty)
                 let replyTwo = try await gateway.get("/b")

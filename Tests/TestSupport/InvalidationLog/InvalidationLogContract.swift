@@ -29,7 +29,7 @@ package struct InvalidationLogContract: Sendable {
     ///   - make: creates an empty store.
     package init(
         seed: UInt64 = 1,
-        timeout: Duration = .seconds(30),
+        timeout: Duration = .seconds(600),
         reopen: (@Sendable (Pair) async throws -> Pair)? = nil,
         make: @escaping @Sendable () async throws -> Pair
     ) {
