@@ -11,8 +11,8 @@ enum ControlEntryPoint: Sendable {
     /// A port that serves only metrics. Clients need a token if one is set.
     case metrics(MetricsEntryPoint)
 
-    /// Whether this is the port for metrics. Its clients may know only the gateway's address, also if
-    /// they request a path that it does not serve.
+    /// Whether this is the port for metrics. Its clients may know only the gateway's address, even
+    /// if they request a path that is not served there.
     var servesOnlyMetrics: Bool {
         if case .metrics = self { true } else { false }
     }
