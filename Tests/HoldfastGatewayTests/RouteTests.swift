@@ -2,6 +2,7 @@ import HTTPCacheOperations
 import HTTPCacheSemantics
 import HTTPTypes
 import HTTPWire
+import HoldfastTesting
 import Testing
 
 @testable import GatewayRouting
@@ -63,7 +64,7 @@ struct RouteTests {
     /// Mutants: tables that forget patterns beside an exact host, or their order.
     @Test("The table finds the same as trying one route after the other", arguments: 0..<40)
     func agreesWithTryingEachRoute(seed: UInt64) throws {
-        var generator = Generator(state: seed)
+        var generator = SeededRandom(seed: seed)
         let hosts = ["a.x", "b.x", "a.y", "x", "a.b.x", "*.x", "*.y", "*.b.x", "a.x:1", "*.x:1", nil]
         let paths = ["/", "/p", "/p/q", "/r"]
         let routes = try (0..<Int.random(in: 1...9, using: &generator)).map { number in
@@ -324,18 +325,5 @@ struct RouteTests {
         #expect(most.originURLs(of: url).count == 64 && !most.keepsClientsHosts(of: url))
         let routes = try GatewayRoutes(hosts)
         #expect(routes.originURLs(of: url).isEmpty && routes.keepsClientsHosts(of: url))
-    }
-}
-
-/// Numbers from a seed: SplitMix64.
-private struct Generator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

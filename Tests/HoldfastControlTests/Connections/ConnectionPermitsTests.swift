@@ -1,4 +1,5 @@
 import HTTPTypes
+import HoldfastTesting
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1
@@ -41,7 +42,7 @@ import Testing
 
     /// A model: a seeded history of clients that connect, log in and leave.
     @Test func noOpenedRequestMakesRoomAndNoPlaceIsLost() {
-        var random = SeededGenerator(seed: 1)
+        var random = SeededRandom(seed: 1)
         var permits = ConnectionPermits(limit: 8, strangerLimit: 8)
         let clients = (0..<4).map { ClientNetwork("192.0.2.\($0)") }
         var (strangers, opened): ([(name: Name, client: ClientNetwork)], [Name]) = ([], [])
@@ -163,20 +164,5 @@ private final class ReadCounter: ChannelOutboundHandler {
     func read(context: ChannelHandlerContext) {
         count += 1
         context.read()
-    }
-}
-
-/// SplitMix64.
-private struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

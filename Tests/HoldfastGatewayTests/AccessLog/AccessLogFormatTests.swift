@@ -1,6 +1,7 @@
 import Foundation
 import HTTPCacheSemantics
 import HoldfastConfiguration
+import HoldfastTesting
 import NIOCore
 import Testing
 
@@ -121,7 +122,7 @@ import Testing
     @Test func datesAreThoseOfTheCalendar() throws {
         let formatter = ISO8601DateFormatter()
         formatter.formatOptions = [.withInternetDateTime, .withFractionalSeconds]
-        var generator = SeededGenerator(state: 7)
+        var generator = SeededRandom(seed: 7)
         var dates = LogDates()
         let edges: [Int64] = [0, 951_782_399_999, 951_782_400_000, 4_107_542_400_000, 253_402_300_799_999]
         let others = (0..<2000).map { _ in Int64.random(in: 0...253_402_300_799_999, using: &generator) }
@@ -143,7 +144,7 @@ import Testing
     func noTextEndsALine(format: Configuration.Log.Format, query: Configuration.Log.Query) throws {
         let settings = AccessLog.Settings(format: format, query: query)
         for seed in 0..<UInt64(100) {
-            var generator = SeededGenerator(state: seed)
+            var generator = SeededRandom(seed: seed)
             func text() -> String {
                 if Bool.random(using: &generator) { return Self.hostile.randomElement(using: &generator) ?? "" }
                 let length = Int.random(in: 0...(Bool.random(using: &generator) ? 20 : 12_000), using: &generator)
@@ -185,18 +186,5 @@ import Testing
         #expect(combined.contains("\\xC3\\xA9...\" HIT"))
         let agent = try #require(try object(line(entry, .init(format: .json)))["user_agent.original"] as? String)
         #expect(agent.hasPrefix("éé") && agent.hasSuffix("é...") && agent.utf8.count < 1000)
-    }
-}
-
-/// SplitMix64
-private struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }
