@@ -20,21 +20,6 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct ConnectionLimitTests {
     private static let patience = Duration.seconds(3600)
 
-    private func withTransport<Value>(
-        _ configuration: HTTPClientTransport.Configuration,
-        _ body: (HTTPClientTransport) async throws -> Value
-    ) async throws -> Value {
-        let transport = HTTPClientTransport(configuration: configuration)
-        do {
-            let value = try await body(transport)
-            try await transport.shutDown()
-            return value
-        } catch {
-            try await transport.shutDown()
-            throw error
-        }
-    }
-
     private func request(_ url: String) throws -> TransportRequest {
         let target = try TargetURI(url)
         return TransportRequest(
@@ -60,7 +45,7 @@ import Testing
 
     @Test func sendsTwoHundredRequestsConcurrently() async throws {
         try await SampleOrigin.withOrigin { origin in
-            try await withTransport(.init(connectTimeout: Self.patience, idleTimeout: Self.patience)) { transport in
+            try await HTTPClientTransport.with { transport in
                 let gate = Gate()
                 origin.force(.hold(gate), times: 200)
                 await withTaskGroup(of: TransportError.Code?.self) { group in
@@ -96,7 +81,7 @@ import Testing
             connectionsPerOrigin: 2
         )
         try await SampleOrigin.withOrigin { origin in
-            try await withTransport(configuration) { transport in
+            try await HTTPClientTransport.with(configuration) { transport in
                 let gate = Gate()
                 origin.force(.hold(gate), times: .max)
                 try await withThrowingTaskGroup(of: Void.self) { group in
@@ -163,7 +148,7 @@ import Testing
             connectionsPerOrigin: 2
         )
         try await SampleOrigin.withOrigin { origin in
-            try await withTransport(configuration) { transport in
+            try await HTTPClientTransport.with(configuration) { transport in
                 await withTaskGroup(of: TransportError.Code?.self) { group in
                     for number in 0..<60 { group.addTask { await code(transport, origin.url("/echo?\(number)")) } }
                     for await code in group { #expect(code == nil) }
@@ -177,7 +162,7 @@ import Testing
         let configuration = HTTPClientTransport.Configuration(connectTimeout: .milliseconds(200))  // passes
         let listener = SilentListener()
         listener.fill()
-        try await withTransport(configuration) { transport in
+        try await HTTPClientTransport.with(configuration) { transport in
             await withTaskGroup(of: TransportError.Code?.self) { group in
                 for number in 0..<requests { group.addTask { await code(transport, "\(listener.url)/\(number)") } }
                 for await code in group { #expect(code == .connectTimeout) }
@@ -193,7 +178,7 @@ import Testing
             idleTimeout: Self.patience
         )
         let listener = SilentListener()
-        try await withTransport(configuration) { transport in
+        try await HTTPClientTransport.with(configuration) { transport in
             await withTaskGroup(of: Void.self) { group in
                 group.addTask {
                     // A busy machine may be too slow for the short time to connect.
@@ -214,7 +199,7 @@ import Testing
             keptTime: .milliseconds(50)
         )
         try await SampleOrigin.withOrigin { origin in
-            try await withTransport(configuration) { transport in
+            try await HTTPClientTransport.with(configuration) { transport in
                 let gate = Gate()
                 origin.force(.hold(gate), times: 50)
                 await withTaskGroup(of: TransportError.Code?.self) { group in

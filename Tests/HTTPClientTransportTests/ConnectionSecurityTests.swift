@@ -15,22 +15,10 @@ import Testing
         proxy: HTTPClientTransport.Proxy? = nil,
         _ body: (HTTPClientTransport) async throws -> Value
     ) async throws -> Value {
-        let transport = HTTPClientTransport(
-            configuration: .init(
-                connectTimeout: .seconds(3600),
-                idleTimeout: .seconds(3600),
-                tls: tls,
-                proxy: proxy
-            )
-        )
-        do {
-            let value = try await body(transport)
-            try await transport.shutDown()
-            return value
-        } catch {
-            try await transport.shutDown()
-            throw error
-        }
+        var configuration = HTTPClientTransport.Configuration.patient
+        configuration.tls = tls
+        configuration.proxy = proxy
+        return try await HTTPClientTransport.with(configuration, body)
     }
 
     /// The errors of thirty requests at once.

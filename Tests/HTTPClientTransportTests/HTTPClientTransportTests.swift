@@ -8,21 +8,11 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct HTTPClientTransportTests {
     private func withTransport<Value>(
-        // Too long for a busy machine to reach, for tests of something else.
-        _ configuration: HTTPClientTransport.Configuration = .init(
-            connectTimeout: .seconds(3600),
-            idleTimeout: .seconds(3600)
-        ),
+        _ configuration: HTTPClientTransport.Configuration = .patient,
         _ body: (RunningOrigin, HTTPClientTransport) async throws -> Value
     ) async throws -> Value {
-        let transport = HTTPClientTransport(configuration: configuration)
-        do {
-            let value = try await SampleOrigin.withOrigin { origin in try await body(origin, transport) }
-            try await transport.shutDown()
-            return value
-        } catch {
-            try await transport.shutDown()
-            throw error
+        try await HTTPClientTransport.with(configuration) { transport in
+            try await SampleOrigin.withOrigin { origin in try await body(origin, transport) }
         }
     }
 

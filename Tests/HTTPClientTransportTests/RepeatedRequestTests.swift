@@ -12,24 +12,6 @@ import Testing
 /// An origin may close a kept connection when a request is just sent on it. RFC 9110 §9.2.2, RFC
 /// 9112 §9.3.1
 @Suite(.timeLimit(.minutes(20))) struct RepeatedRequestTests {
-    private func withTransport<Value>(
-        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-        _ body: (HTTPClientTransport) async throws -> Value
-    ) async throws -> Value {
-        let transport = HTTPClientTransport(
-            configuration: .init(connectTimeout: .seconds(3600), idleTimeout: .seconds(3600)),
-            logger: logger
-        )
-        do {
-            let value = try await body(transport)
-            try await transport.shutDown()
-            return value
-        } catch {
-            try await transport.shutDown()
-            throw error
-        }
-    }
-
     private static func request(
         _ origin: CuttingOrigin,
         _ path: String,
@@ -66,7 +48,7 @@ import Testing
 
     @Test(arguments: [CuttingOrigin.Reaction.close(), .reset])
     func thirtyKeptConnectionsThatCloseFailNoRequest(_ end: CuttingOrigin.Reaction) async throws {
-        try await withTransport { transport in
+        try await HTTPClientTransport.with { transport in
             try await CuttingOrigin.with(holding: 30) { request in
                 guard request.number == 0 else { return end }
                 return request.target.hasPrefix("/first") ? .hold(CuttingOrigin.ok) : .respond(CuttingOrigin.ok)
@@ -83,7 +65,7 @@ import Testing
 
     /// Each cut of a response, over thirty connections at once.
     @Test func onlyARequestWithoutAnyByteOfAResponseIsRepeated() async throws {
-        try await withTransport { transport in
+        try await HTTPClientTransport.with { transport in
             let bytes = CuttingOrigin.ok.utf8
             try await CuttingOrigin.with { request in
                 let cut = request.target.split(separator: "/").first.flatMap { Int($0) } ?? 0
@@ -102,7 +84,7 @@ import Testing
     }
 
     @Test func secondFailureIsAnError() async throws {
-        try await withTransport { transport in
+        try await HTTPClientTransport.with { transport in
             try await CuttingOrigin.with { _ in
                 .close()
             } _: { origin in
@@ -142,7 +124,7 @@ import Testing
                     return { rest.popLast() }
                 }
             }
-        try await withTransport { transport in
+        try await HTTPClientTransport.with { transport in
             try await CuttingOrigin.with { request in
                 guard request.repeats > 0 else { return .close() }
                 return .respond(method == .head ? "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n" : CuttingOrigin.ok)
@@ -161,7 +143,7 @@ import Testing
 
     @Test func refusedConnectionIsNotRepeated() async throws {
         let messages = RecordedMessages()
-        try await withTransport(logger: messages.logger) { transport in
+        try await HTTPClientTransport.with(logger: messages.logger) { transport in
             let held = try HeldPort()
             let head = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:\(held.port)", path: "/")
             #expect(await Self.code(transport, TransportRequest(head: head)) == .connect)

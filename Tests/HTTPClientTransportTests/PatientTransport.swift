@@ -1,0 +1,26 @@
+import HTTPClientTransport
+import Logging
+
+extension HTTPClientTransport {
+    /// Runs `body` with a transport, and shuts the transport down.
+    static func with<Value>(
+        _ configuration: Configuration = .patient,
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+        _ body: (HTTPClientTransport) async throws -> Value
+    ) async throws -> Value {
+        let transport = HTTPClientTransport(configuration: configuration, logger: logger)
+        do {
+            let value = try await body(transport)
+            try await transport.shutDown()
+            return value
+        } catch {
+            try await transport.shutDown()
+            throw error
+        }
+    }
+}
+
+extension HTTPClientTransport.Configuration {
+    /// Limits that no busy machine reaches, for tests of something else.
+    static var patient: Self { Self(connectTimeout: .seconds(3600), idleTimeout: .seconds(3600)) }
+}
