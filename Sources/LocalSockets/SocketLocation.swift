@@ -82,6 +82,12 @@ package struct SocketLocation: Sendable, Hashable {
     func checkFile() throws(SocketRefusal) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT != S_IFDIR else {
+            let file = path.hasSuffix("/") ? "\(path)holdfast.sock" : "\(path)/holdfast.sock"
+            throw SocketRefusal(
+                description: "'\(path)' is a folder. Set the path of a socket, such as '\(file)', with \(setting)."
+            )
+        }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
             throw SocketRefusal(
                 description: "'\(path)' is not a socket. Move the file, or set another path with \(setting)."

@@ -11,6 +11,8 @@ enum ForeignFile {
     case pkcs12
     case certificateInDER
     case keyInDER
+    /// A request for a certificate in PEM format. RFC 2986
+    case request
 
     /// Returns `nil` for unknown content.
     init?(_ bytes: [UInt8]) {
@@ -19,6 +21,8 @@ enum ForeignFile {
         let (hasKey, hasCertificate) = (text.contains("PRIVATE KEY-----"), text.contains("-----BEGIN CERTIFICATE-----"))
         if hasKey != hasCertificate {
             self = hasKey ? .key : .certificate
+        } else if !hasKey, text.contains("CERTIFICATE REQUEST-----") {
+            self = .request
         } else if (try? NIOSSLCertificate(bytes: bytes, format: .der)) != nil {
             self = .certificateInDER
         } else if Self.isPKCS12(bytes) {
@@ -51,6 +55,8 @@ enum ForeignFile {
             "is a PKCS #12 file. Convert it to PEM with 'openssl pkcs12': '-nokeys' for the certificates, '-nocerts -nodes' for the key."
         case .certificateInDER:
             "is a certificate in DER format. Convert it to PEM with 'openssl x509 -inform der'."
+        case .request:
+            "is a request for a certificate. Let an authority sign it, and use the certificate that it issues."
         case .keyInDER: "is a private key in DER format. Convert it to PEM with 'openssl pkey -inform der'."
         }
     }

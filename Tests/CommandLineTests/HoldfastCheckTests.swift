@@ -105,6 +105,14 @@ import Testing
             "store: {path: a}\ncontrol: {socket: \(String(repeating: "s", count: 120))}",
             "control.socket: The path of the control socket 'FOLDER/sss"
         ),
+        (
+            "store: {path: a}\nlog: {access: all, to: a}",
+            "log.to: 'FOLDER/a' is the folder of the store ('store.path'). Write the path of a file."
+        ),
+        (
+            "store: {path: a}\ncontrol: {socket: foreign}",
+            "control.socket: 'FOLDER/foreign' is a folder. Set the path of a socket, such as 'FOLDER/foreign/holdfast.sock', with"
+        ),
         ("store: {path: a}\ncontrol: {socket: file}", "control.socket: 'FOLDER/file' is not a socket."),
         (
             "store: {path: a}\ncontrol: {listen: 127.0.0.1:0, tokens: [{name: t, file: open.token, scope: read}]}",
@@ -204,6 +212,12 @@ import Testing
             #expect(outcome.error.contains("listen: Another process listens on '127.0.0.1:\(port)'."))
             #expect(outcome.lines.last?.hasSuffix("with 64 MiB, 2 warnings.") == true)
         }
+    }
+
+    @Test func ruleWithoutANameIsNamedByItsNumber() async throws {
+        let rules = "rules: [{match: {url: /v1/a}, store: {largest: 8 MiB}}, {store: {largest: 8388609 B}}]"
+        let outcome = try await check("\(Self.store)\n\(Self.routes)\n\(rules)")
+        #expect(outcome.status == 0 && outcome.error.contains("rule 2: store.largest: It has no effect"), "\(outcome)")
     }
 
     /// The gateway that is checked uses its own port.

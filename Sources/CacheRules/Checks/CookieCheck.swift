@@ -62,7 +62,10 @@ struct CookieCheck {
 
     private func names(_ patterns: [String]) -> [String] {
         patterns.filter { !CookieNames.isPattern($0) }.map {
-            "\(shown($0)) is not a cookie name. A name has letters, digits, '-' and '_'. A star is allowed only at the end."
+            let fault =
+                "\(shown($0)) is not a cookie name. A name has letters, digits, '-' and '_'. A star is allowed only at the end."
+            guard $0.contains(",") else { return fault }
+            return "\(fault) For several cookies, write \(shown(Writers.list(Writers.separated([$0]))))."
         }
     }
 

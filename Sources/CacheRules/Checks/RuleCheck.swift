@@ -110,10 +110,13 @@ package struct RuleCheck {
                 report(setting, "'\(name.rawName)' cannot be set: it belongs to the cache or the connection.")
                 continue
             }
-            if case .literal = source, SettableFields.isSecretByName(name) {
+            if case .literal(let text) = source, SettableFields.isSecretByName(name) {
+                let fault =
+                    "'\(name.rawName)' holds a secret, which must not be in this file. Write '{env: NAME}' or '{file: PATH}'."
+                let isMixed = text.contains("{env:") || text.contains("{file:")
                 report(
                     setting,
-                    "'\(name.rawName)' holds a secret, which must not be in this file. Write '{env: NAME}' or '{file: PATH}'."
+                    isMixed ? "\(fault) The variable or file contains the whole value, such as 'Bearer TOKEN'." : fault
                 )
                 continue
             }

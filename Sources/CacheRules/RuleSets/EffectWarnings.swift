@@ -12,6 +12,8 @@ extension RuleSet {
             warnings += entry.rule.match.methods.compactMap { KnownMethods.warning(about: $0.rawValue) }
                 .map { check.finding("match.method", $0) }
             if let message = joinedTags(entry.rule) { warnings.append(check.finding("tags", message)) }
+            warnings += expressions(in: entry.rule).map { check.finding("ignore.parameters", $0) }
+            warnings += undoneFields(entry.rule).map { check.finding($0.setting, $0.message) }
             if let message = unstoredPost(entry.rule) { warnings.append(check.finding("store.methods", message)) }
             if let message = ignoredMembers(entry.rule) { warnings.append(check.finding("ignore.members", message)) }
             warnings += originFields(entry.rule).map { check.finding($0.setting, $0.message) }
@@ -25,9 +27,28 @@ extension RuleSet {
     private func joinedTags(_ rule: Rule) -> String? {
         let tags = rule.settings.tags ?? []
         guard let joined = tags.first(where: { $0.contains(",") }) else { return nil }
-        let parts = tags.flatMap { $0.split(separator: ",") }.map { String($0.drop { $0 == " " }) }
-        return
-            "\(shown(joined)) is one tag with a comma. For several tags, write \(shown(Writers.list(parts.filter { !$0.isEmpty })))."
+        let parts = Writers.separated(tags)
+        return "\(shown(joined)) is one tag with a comma. For several tags, write \(shown(Writers.list(parts)))."
+    }
+
+    /// Returns a warning for each ignored parameter that was probably meant as a regular
+    /// expression.
+    private func expressions(in rule: Rule) -> [String] {
+        (rule.settings.ignore.parameters ?? []).filter { $0.hasSuffix(".*") }.map {
+            "\(shown($0)) is not a regular expression: it means all names that begin with \(shown($0.dropLast())). Write \(shown("\($0.dropLast(2))*"))."
+        }
+    }
+
+    /// Returns a warning for each field that a rule both sets and removes.
+    private func undoneFields(_ rule: Rule) -> [CookieCheck.Fault] {
+        var warnings: [CookieCheck.Fault] = []
+        for (group, fields) in [("to-client", rule.settings.toClient), ("to-origin", rule.settings.toOrigin)] {
+            for name in fields.removed ?? [] where fields.set?[name] != nil {
+                let message = "'\(name.rawName)' is also in '\(group).set'. Remove it from one of them."
+                warnings.append(("\(group).remove", message))
+            }
+        }
+        return warnings
     }
 
     /// Returns a warning if POST is to be stored, but no rule says how its content is keyed.

@@ -81,7 +81,8 @@ package struct FieldSources {
         do throws(LocalFile.Refusal) {
             bytes = try LocalFile.read(place, limit: Self.longest + 2, isSecret: true)
         } catch {
-            throw Refusal("The file \(shown(path: error.path)) \(error.message)")
+            let advice = path.hasPrefix("~") ? " '~' is not expanded. Write the whole path." : ""
+            throw Refusal("The file \(shown(path: error.path)) \(error.message)\(advice)")
         }
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }

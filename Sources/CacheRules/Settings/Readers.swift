@@ -202,7 +202,10 @@ package enum Readers {
         for group in try value.entries("'{cookies: {NAME: [VALUES]}, fields: {NAME: [VALUES]}}'") {
             let lists = group.value
             guard case .mapping = lists else {
-                throw Refusal("Expected names and their values, not \(lists.shown).", line: group.line)
+                throw Refusal(
+                    "\(shown(group.key)): Expected names and their values, such as '{NAME: [VALUES]}', not \(lists.shown).",
+                    line: group.line
+                )
             }
             switch group.key {
             case "cookies": result.cookies = try valuesByName(lists, "cookies")
@@ -229,7 +232,15 @@ package enum Readers {
         var result: [HTTPField.Name: [String]] = [:]
         for (text, values) in try valuesByName(value, "fields").sorted(by: { $0.key < $1.key }) {
             guard let name = HTTPField.Name(text) else {
-                throw Refusal("\(shown(text)) is not a field name.", line: value.line)
+                // The value may be a secret, so it is not shown.
+                let first = text.prefix { $0 != ":" }
+                guard first.count < text.count, let name = HTTPField.Name(String(first)) else {
+                    throw Refusal("\(shown(text)) is not a field name.", line: value.line)
+                }
+                throw Refusal(
+                    "Expected names of fields. For a name with values, write '{\(name.rawName): [VALUES]}'.",
+                    line: value.line
+                )
             }
             guard result[name] == nil else {
                 throw Refusal("'\(text)' is listed twice. Field names are not case-sensitive.", line: value.line)
@@ -242,7 +253,8 @@ package enum Readers {
     /// Reads the fields to set. No message contains a value, because it may be a misplaced secret.
     package static func fields(_ value: FileValue) throws(Refusal) -> [HTTPField.Name: FieldValue] {
         var result: [HTTPField.Name: FieldValue] = [:]
-        for entry in try value.entries("names and values of fields", isSecret: true) {
+        for entry in try value.entries("names and values of fields, such as '{X-Frame-Options: DENY}'", isSecret: true)
+        {
             guard let name = HTTPField.Name(entry.key) else {
                 throw Refusal("\(shown(entry.key)) is not a field name.", line: entry.line)
             }
@@ -280,8 +292,13 @@ package enum Readers {
         if let name = FormerNames.newName(of: entry.key, in: group) {
             return Refusal("\(shown(entry.key)) was renamed. Write '\(name)'.", line: entry.line)
         }
-        let advice = nearest(to: entry.key, of: known).map { "Did you mean '\($0)'? " } ?? ""
         let all = known.map { "'\($0)'" }.joined(separator: ", ")
+        let meant = CommonNames.meant(by: entry.key, in: group, of: known)
+        if !meant.isEmpty {
+            let names = choice(meant.map { "'\($0)'" })
+            return Refusal("\(shown(entry.key)) is unknown. Write \(names). Known names: \(all).", line: entry.line)
+        }
+        let advice = nearest(to: entry.key, of: known).map { "Did you mean '\($0)'? " } ?? ""
         return Refusal("\(shown(entry.key)) is unknown. \(advice)Known names: \(all).", line: entry.line)
     }
 }

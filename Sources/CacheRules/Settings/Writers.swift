@@ -6,6 +6,11 @@ package import HTTPTypes
 package enum Writers {
     package static func list(_ items: [String]) -> String { "[\(items.map(item).joined(separator: ", "))]" }
 
+    /// Returns the members of texts that were meant as lists: `a, b` is `a` and `b`.
+    static func separated(_ texts: [String]) -> [String] {
+        texts.flatMap { $0.split(separator: ",") }.map { String($0.drop { $0 == " " }) }.filter { !$0.isEmpty }
+    }
+
     /// Quotes text that would otherwise look like several members of a list, or like another list.
     package static func item(_ text: String) -> String {
         guard text.contains(",") || text.hasPrefix("[") else { return text }

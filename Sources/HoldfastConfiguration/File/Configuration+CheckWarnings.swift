@@ -6,8 +6,9 @@ extension Configuration {
     /// `holdfast check`.
     package var checkWarnings: [ConfigurationError.Finding] {
         [
-            readingWarnings, homeWarnings, loopWarnings, redirectWarnings, listWarnings, trustWarnings, networkWarnings,
-            quotaWarnings, preservedHostWarnings, rules.sharingWarnings, rules.effectWarnings,
+            readingWarnings, homeWarnings, memoryWarnings, loopWarnings, portWarnings, redirectWarnings, listWarnings,
+            trustWarnings, networkWarnings, quotaWarnings, preservedHostWarnings, rules.sharingWarnings,
+            rules.effectWarnings,
         ].flatMap(\.self)
     }
 
@@ -19,6 +20,32 @@ extension Configuration {
                 "'~' is not expanded: \(shown(path)) is next to the configuration file. Write the whole path."
             )
         ]
+    }
+
+    /// A warning about memory for more than the disk keeps.
+    private var memoryWarnings: [ConfigurationError.Finding] {
+        guard let memory = store.memory, let budget = store.budget, memory > budget else { return [] }
+        return [finding("store.memory", "It is more than 'store.budget', so a part of it is never used. Lower it.")]
+    }
+
+    /// Warnings about routes whose scheme and port are not used together.
+    private var portWarnings: [ConfigurationError.Finding] {
+        routes.enumerated().compactMap { index, route -> ConfigurationError.Finding? in
+            guard let target = try? TargetURI(route.origin) else { return nil }
+            let other: String
+            switch (target.scheme, target.port) {
+            case ("https", 80): other = "http"
+            case ("http", 443): other = "https"
+            default: return nil
+            }
+            return .init(
+                file: route.file ?? file,
+                line: route.line,
+                subject: route.subject(number: index + 1),
+                setting: "origin",
+                message: "\(shown(route.origin)) has the port of '\(other)'. Correct the scheme or the port."
+            )
+        }
     }
 
     /// Warnings about routes to an address of `listen`.

@@ -130,7 +130,7 @@ extension Configuration {
         {
             report(
                 "fleet.longest",
-                "It must be at least an hour shorter than 'time' in 'fleet.retention', because a response is checked "
+                "It must be at least an hour shorter than 'time' in 'fleet.retention' (\(Quantity.written(fleet.retentionTime))), because a response is checked "
                     + "against all purges since it was fetched."
             )
         }

@@ -251,13 +251,28 @@ extension TopSetting {
         return settings.contains { $0.key == "alpn" }
     }
 
+    /// Returns the path if an address was written as in other programs: `/run/a.sock` or
+    /// `unix:/run/a.sock`.
+    private static func socketPath(_ value: FileValue) -> String? {
+        guard case .text(let text, _, _) = value else { return nil }
+        for prefix in ["unix://", "unix:", ""] where text.hasPrefix("\(prefix)/") {
+            return String(text.dropFirst(prefix.count))
+        }
+        return nil
+    }
+
     /// Reads a host and port. A refusal includes its own line number, because the value may be in a
     /// list.
     private static func address(_ value: FileValue) throws(Refusal) -> String {
         do throws(Refusal) {
             return try listen(value)
         } catch {
-            throw Refusal(error.message, line: error.line ?? value.line)
+            let line = error.line ?? value.line
+            guard let path = socketPath(value) else { throw Refusal(error.message, line: line) }
+            throw Refusal(
+                "\(value.shown) is the path of a Unix socket. Write \(shown("[{unix: \(path)}]")).",
+                line: line
+            )
         }
     }
 

@@ -61,7 +61,12 @@ extension Configuration {
             throw ConfigurationError([.init(file: path, message: "The file \(refusal.message)")])
         }
         guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw ConfigurationError([.init(file: path, message: "The file is not UTF-8.")])
+            // No byte of a longer character is a line feed.
+            let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            let line = lines.firstIndex { String(validating: $0, as: UTF8.self) == nil }.map { $0 + 1 }
+            throw ConfigurationError([
+                .init(file: path, line: line, message: "The line is not UTF-8. Save the file as UTF-8.")
+            ])
         }
         return text
     }

@@ -5,6 +5,12 @@ extension Configuration.Route {
     static let settings: [PartSetting<Self>] =
         PartSetting.naming(\.name, \.host, \.path) + [
             PartSetting("origin", .text, isRequired: true) { (value, route) throws(Refusal) in
+                if case .list(_, let line) = value {
+                    throw Refusal(
+                        "Expected one URL, not a list. Write other servers of this origin in 'addresses' or 'mirrors' of 'origins'.",
+                        line: line
+                    )
+                }
                 route.origin = try value.text("a URL such as 'https://api.example.com'")
             },
             PartSetting("preserve-host", .flag) { (value, route) throws(Refusal) in
@@ -64,6 +70,9 @@ extension PartSetting {
                 route[keyPath: name] = try value.text("a name")
             },
             PartSetting("host", .text) { (value, route) throws(Refusal) in
+                if case .list(_, let line) = value {
+                    throw Refusal("Expected one host, not a list. Write a route for each host.", line: line)
+                }
                 route[keyPath: host] = try value.text("a host")
             },
             PartSetting("path", .text) { (value, route) throws(Refusal) in

@@ -193,8 +193,10 @@ extension Configuration {
             let whole = prefix.prefix(through: prefix.lastIndex(of: "/") ?? prefix.startIndex)
             let written = whole.count > 1 ? whole.dropLast() : whole
             report("\(shown(path)) contains a star, but a route's path is a prefix. Write \(shown(written)).")
-        } else if !path.utf8.allSatisfy({ $0.isVisible && !"?#".utf8.contains($0) }) {
-            report("\(shown(path)) contains a space, '?', '#' or a non-ASCII byte. Percent-encode it.")
+        } else if path.contains("?") || path.contains("#") {
+            report("\(shown(path)) has a query or a fragment, but a route's path is a prefix of paths. Remove it.")
+        } else if !path.utf8.allSatisfy(\.isVisible) {
+            report("\(shown(path)) contains a space, a control character or a non-ASCII byte. Percent-encode it.")
         }
         if PathNormalForm.hasDotSegment(path) {
             report("\(shown(path)) contains a dot segment, which no client sends. Write the resolved path.")

@@ -147,6 +147,11 @@ enum TLSReader {
             case "min": tls.minimum = try entry.reading(word)
             case "alpn": tls.protocols = try protocols(entry.value)
             case "client": tls.client = try client(entry.value)
+            case let name where certificateKeys.contains(name):
+                throw Refusal(
+                    "'\(name)' belongs in 'certificates'. Write 'certificates: [{name: main, chain: chain.pem, key: key.pem}]'.",
+                    line: entry.line
+                )
             default: throw Readers.unknown(entry, of: keys)
             }
         }
@@ -162,7 +167,12 @@ enum TLSReader {
         }
         var result: [Configuration.TLS.ApplicationProtocol] = []
         for value in values {
-            let name: Configuration.TLS.ApplicationProtocol = try word(value)
+            let name: Configuration.TLS.ApplicationProtocol
+            do throws(Refusal) {
+                name = try word(value)
+            } catch {
+                throw Refusal("'alpn': \(error.message)", line: error.line ?? value.line)
+            }
             guard !result.contains(name) else {
                 throw Refusal("'\(name.rawValue)' is listed twice. Remove one of them.", line: value.line)
             }

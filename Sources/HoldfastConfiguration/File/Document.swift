@@ -133,6 +133,9 @@ struct Document {
     /// Returns the next step for the parser's words, after a space; empty if there is none.
     private static func advice(on problem: String) -> String {
         if problem.contains("alias") { return " Quote values that begin with '*'." }
+        if problem.contains("cannot start any token") {
+            return " Quote values that begin with '@', '%' or a backquote."
+        }
         if problem.contains("mapping values are not allowed") {
             return " Check the indentation, and quote values that contain ': '."
         }

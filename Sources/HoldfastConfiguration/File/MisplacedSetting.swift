@@ -99,7 +99,8 @@ enum MisplacedSetting {
             let here = level == .top ? "at the top level" : "in a rule"
             return "\(subject) \(here). Write it \(other.place(in: [group]))."
         }
-        let groups = level.groups(with: name)
+        // A condition decides when a rule applies, so it never replaces a setting of a group.
+        let groups = level.groups(with: name).filter { $0 != "match" }
         return groups.count == 1 ? "\(subject). Write it in '\(groups[0])'." : nil
     }
 }

@@ -141,7 +141,7 @@ enum OriginReader {
             case "send": timeouts.send = try part(entry, time)
             case "receive": timeouts.receive = try part(entry, time)
             case "idle": timeouts.idle = try part(entry, time)
-            default: throw Readers.unknown(entry, of: timeoutKeys)
+            default: throw Readers.unknown(entry, of: timeoutKeys, in: "timeouts")
             }
         }
         return timeouts

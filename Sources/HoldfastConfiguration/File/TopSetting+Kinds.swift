@@ -141,7 +141,12 @@ extension TopSetting {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]),
             // Port 0 means any free port, but it is not valid in a URI.
             (try? TargetURI("http://\(text[..<colon]):\(max(port, 1))/")) != nil
-        else { throw Refusal("\(value.shown) is not a host and port such as '127.0.0.1:8080' or '[::1]:8080'.") }
+        else {
+            let fault = "\(value.shown) is not a host and port such as '127.0.0.1:8080' or '[::1]:8080'."
+            let port = text.dropFirst(2)
+            guard text.hasPrefix("*:"), !port.isEmpty, port.utf8.allSatisfy(\.isDigit) else { throw Refusal(fault) }
+            throw Refusal("\(fault) For every address, write '0.0.0.0:\(port)' or '[::]:\(port)'.")
+        }
         return text
     }
 

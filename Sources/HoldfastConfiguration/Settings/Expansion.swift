@@ -50,7 +50,8 @@ struct Expansion {
 
     private mutating func expand(_ text: String, _ line: Int) throws(Refusal) -> String {
         var result = ""
-        var hasVariable = false
+        // A text without the value of a variable hides nothing, and may be as short as '/'.
+        var hasValue = false
         var segments = SegmentScan()
         for part in try Self.parts(of: text) {
             switch part {
@@ -63,7 +64,7 @@ struct Expansion {
                 }
                 references.add(variable: name, value)
                 segments.add(variable: name, value)
-                hasVariable = true
+                if !value.isEmpty { hasValue = true }
                 result += value
             }
             guard length + result.utf8.count <= Self.maximumLength else {
@@ -73,7 +74,7 @@ struct Expansion {
             }
         }
         length += result.utf8.count
-        if hasVariable { references.add(text: text, result) }
+        if hasValue { references.add(text: text, result) }
         segments.end()
         if let variable = segments.variable, emptied.count < Self.emptiedLimit {
             emptied.append(EmptiedText(text: text, variable: variable, isWhole: result.isEmpty, line: line))

@@ -6,8 +6,13 @@ import LibC
 enum AccessLogFile {
     /// Returns why a destination cannot be written, as a sentence; `nil` if it can. It changes
     /// nothing.
-    static func fault(of destination: AccessLog.Destination) -> String? {
+    ///
+    /// - Parameter store: the store's folder, which may not exist yet.
+    static func fault(of destination: AccessLog.Destination, store: String?) -> String? {
         guard case .file(let path) = destination else { return nil }
+        if let store, URL(fileURLWithPath: path).standardized.path == URL(fileURLWithPath: store).standardized.path {
+            return "'\(path)' is the folder of the store ('store.path'). Write the path of a file."
+        }
         var isFolder: ObjCBool = false
         if FileManager.default.fileExists(atPath: path, isDirectory: &isFolder), isFolder.boolValue {
             let file = URL(fileURLWithPath: path).appendingPathComponent("access.log").path

@@ -40,13 +40,13 @@ struct StartCheck {
         }
         do {
             let largest = try CacheManager.largestBody(settings)
-            for rule in configuration.rules.rules {
+            for (index, rule) in configuration.rules.rules.enumerated() {
                 guard let size = rule.settings.store.largest, size > largest else { continue }
                 warnings.append(
                     .init(
                         file: rule.location?.file,
                         line: rule.location?.settings["store.largest"] ?? rule.location?.line,
-                        subject: rule.name.map { "rule '\($0)'" },
+                        subject: rule.name.map { "rule '\($0)'" } ?? "rule \(index + 1)",
                         setting: "store.largest",
                         message: "It has no effect: a body may have at most \(ByteSize.text(largest)), "
                             + "which is an eighth of 'store.budget', or 4 GiB if that is less. Lower it, or raise the budget."
@@ -79,7 +79,8 @@ struct StartCheck {
     }
 
     private mutating func checkLog() {
-        guard let fault = AccessLogFile.fault(of: AccessLog.Settings(configuration).destination) else { return }
+        let destination = AccessLog.Settings(configuration).destination
+        guard let fault = AccessLogFile.fault(of: destination, store: configuration.storeFolder) else { return }
         errors.append(finding("log.to", fault))
     }
 

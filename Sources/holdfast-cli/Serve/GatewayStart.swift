@@ -45,7 +45,7 @@ struct GatewayStart: Sendable {
     /// Checks the file of the access log as `holdfast check` does. Later, a gateway continues to
     /// serve if it cannot write the log.
     private func checkLog() throws {
-        guard let fault = AccessLogFile.fault(of: settings.accessLog.destination) else { return }
+        guard let fault = AccessLogFile.fault(of: settings.accessLog.destination, store: settings.store) else { return }
         let finding = settings.file.references.hide(in: settings.file.finding("log.to", fault))
         try ConfigurationFile.reporting { () throws -> Void in throw ConfigurationError([finding]) }
     }

@@ -74,6 +74,51 @@ import Testing
         #expect(warnings == (message.map { [$0] } ?? []))
     }
 
+    /// Mutant: `parameter-as-an-expression-passes`.
+    @Test(
+        arguments: [("utm_.*", "utm_.", "utm_*"), (".*", ".", "*"), ("utm_*", nil, ""), ("a.b", nil, "")]
+            as [(String, String?, String)]
+    )
+    func parametersAsRegularExpressionsAreReported(_ name: String, _ start: String?, _ better: String) throws {
+        let warnings = try Self.warnings("rules: [{ignore: {parameters: [\"\(name)\"]}}]")
+        let message = start.map {
+            "f:2: rule 1: ignore.parameters: '\(name)' is not a regular expression: it means all names that begin with '\($0)'. Write '\(better)'."
+        }
+        #expect(warnings == (message.map { [$0] } ?? []))
+    }
+
+    @Test(arguments: ["to-client", "to-origin"])
+    func fieldsThatAreSetAndRemovedAreReported(_ group: String) throws {
+        func warnings(_ name: String) throws -> [String] {
+            try Self.warnings("rules: [{\(group): {set: {X-A: \"1\"}, remove: [\(name)]}}]")
+        }
+        let message = "f:2: rule 1: \(group).remove: 'X-A' is also in '\(group).set'. Remove it from one of them."
+        #expect(try warnings("X-A") == [message])
+        #expect(try warnings("X-B").isEmpty)
+    }
+
+    @Test(
+        arguments: [
+            ("https://a.example:80", "http"), ("http://a.example:443", "https"), ("https://a.example", nil),
+            ("https://a.example:8080", nil),
+        ] as [(String, String?)]
+    )
+    func portsOfTheOtherSchemeAreReported(_ origin: String, _ other: String?) throws {
+        let warnings = try Self.warnings("routes: [{origin: \"\(origin)\"}]")
+        let message = other.map {
+            "f:2: route 1: origin: '\(origin)' has the port of '\($0)'. Correct the scheme or the port."
+        }
+        #expect(warnings == (message.map { [$0] } ?? []))
+    }
+
+    @Test(arguments: [("65 MiB", true), ("64 MiB", false)])
+    func memoryAboveTheBudgetIsReported(_ memory: String, _ isReported: Bool) throws {
+        let warnings = try Self.warnings("store: {budget: 64 MiB, memory: \(memory)}")
+        let message =
+            "f:2: store.memory: It is more than 'store.budget', so a part of it is never used. Lower it."
+        #expect(warnings == (isReported ? [message] : []))
+    }
+
     /// Mutant: `quota-of-an-unknown-tag-passes`.
     @Test(
         arguments: [
@@ -139,7 +184,11 @@ import Testing
         ] as [(String, String?)]
     )
     func partsThatAVariableLeavesEmptyAreReported(_ yaml: String, _ message: String?) throws {
-        let warnings = try Self.warnings(yaml, ["E": "", "F": "", "A": "hushed"]).filter { $0.contains("the variable") }
+        let environment = ["E": "", "F": "", "A": "hushed"]
+        let configuration = try Configuration(yaml: "version: 1\n" + yaml, file: "f", environment: environment)
+        // Hiding values again changes nothing.
+        let warnings = configuration.checkWarnings.map { "\(configuration.references.hide(in: $0))" }
+            .filter { $0.contains("the variable") }
         let expected = message.map { "f:2: \($0), because the variable 'E' is empty. Set it to a value." }
         #expect(warnings == (expected.map { [$0] } ?? []))
         #expect(!warnings.joined().contains("hushed"))

@@ -254,7 +254,19 @@ import Testing
         ),
         (
             "version: 1\nroutes: [{origin: \"http://a\", path: \"/a b\"}]",
-            "f:2: route 1: path: '/a b' contains a space, '?', '#' or a non-ASCII byte. Percent-encode it."
+            "f:2: route 1: path: '/a b' contains a space, a control character or a non-ASCII byte. Percent-encode it."
+        ),
+        (
+            "version: 1\nroutes: [{origin: \"http://a\", path: \"/search?q=a\"}]",
+            "f:2: route 1: path: '/search?q=a' has a query or a fragment, but a route's path is a prefix of paths. Remove it."
+        ),
+        (
+            "version: 1\nroutes: [{origin: [\"http://a\", \"http://b\"]}]",
+            "f:2: route 1: origin: Expected one URL, not a list. Write other servers of this origin in 'addresses' or 'mirrors' of 'origins'."
+        ),
+        (
+            "version: 1\nroutes: [{origin: \"http://a\", host: [a.example, b.example]}]",
+            "f:2: route 1: host: Expected one host, not a list. Write a route for each host."
         ),
         (
             "version: 1\nroutes: [{origin: \"http://a\", host: \"*.Bücher.example:8080\"}]",
@@ -324,6 +336,18 @@ import Testing
         (
             "version: 1\nlisten: 8080",
             "f:2: listen: '8080' is not a host and port such as '127.0.0.1:8080' or '[::1]:8080'."
+        ),
+        (
+            "version: 1\nlisten: \"*:8080\"",
+            "f:2: listen: '*:8080' is not a host and port such as '127.0.0.1:8080' or '[::1]:8080'. For every address, write '0.0.0.0:8080' or '[::]:8080'."
+        ),
+        (
+            "version: 1\nlisten: /run/h.sock",
+            "f:2: listen: '/run/h.sock' is the path of a Unix socket. Write '[{unix: /run/h.sock}]'."
+        ),
+        (
+            "version: 1\nlisten:\n  - 127.0.0.1:1\n  - unix:/run/h.sock",
+            "f:4: listen: 'unix:/run/h.sock' is the path of a Unix socket. Write '[{unix: /run/h.sock}]'."
         ),
         (
             "version: 1\nlisten:\n  - 127.0.0.1:1\n  - 8080",
@@ -525,6 +549,22 @@ import Testing
         (
             "version: 1\nstore: {threads: 2}",
             "f:2: store: 'threads' is not a setting of 'store'. Write it at the top level."
+        ),
+        (
+            "version: 1\ntimeouts: {read: 30 s}",
+            "f:2: timeouts: 'read' is unknown. Write 'first-byte' or 'receive'. Known names: 'drain', 'connect', 'first-byte', 'idle', 'client', 'send', 'receive', 'tunnel', 'soft', 'hard'."
+        ),
+        (
+            "version: 1\norigins: {\"http://a\": {timeouts: {write: 30 s}}}",
+            "f:2: origin 'http://a': timeouts: 'write' is unknown. Write 'send'. Known names: 'connect', 'first-byte', 'send', 'receive', 'idle'."
+        ),
+        (
+            "version: 1\nlog:\n  to: %h/access.log",
+            "f:3: The file is not valid YAML at column 7: while scanning for the next token found character that cannot start any token. Quote values that begin with '@', '%' or a backquote."
+        ),
+        (
+            "version: 1\nfleet: {url: \"redis://a\", namespace: n, secret: {env: A}, share: responses, longest: 30 d}",
+            "f:2: fleet.longest: It must be at least an hour shorter than 'time' in 'fleet.retention' (25 h), because a response is checked against all purges since it was fetched."
         ),
         (
             "version: 1\nlimits: {budget: 1 GiB}",
@@ -915,6 +955,38 @@ import Testing
         (
             "{match: {field: {X-A: [a], x-a: [b]}}, bypass: true}",
             "1: match.field: 'x-a' is listed twice. Field names are not case-sensitive."
+        ),
+        (
+            "{match: {field: \"Authorization: Bearer hunter2\"}, bypass: true}",
+            "1: match.field: Expected names of fields. For a name with values, write '{Authorization: [VALUES]}'."
+        ),
+        (
+            "{ignore: {query: [utm_source]}}",
+            "1: ignore: 'query' is unknown. Write 'parameters'. Known names: 'parameters', 'fields', 'members', 'directives'."
+        ),
+        (
+            "{timeouts: {request: 5 s}}",
+            "1: timeouts: 'request' is unknown. Write 'hard'. Known names: 'soft', 'hard'."
+        ),
+        (
+            "{cookies: {keep: \"sid, lang\"}}",
+            "1: cookies: 'sid, lang' is not a cookie name. A name has letters, digits, '-' and '_'. A star is allowed only at the end. For several cookies, write '[sid, lang]'."
+        ),
+        (
+            "{vary: {fields: [User-Agent]}}",
+            "1: vary: 'fields': Expected names and their values, such as '{NAME: [VALUES]}', not a list."
+        ),
+        (
+            "{to-client: {set: [\"X-Key: hunter2\"]}}",
+            "1: to-client.set: Expected names and values of fields, such as '{X-Frame-Options: DENY}', not a list."
+        ),
+        (
+            "{to-origin: {set: {Authorization: \"Bearer {env: TOKEN}\"}}}",
+            "1: to-origin.set: 'Authorization' holds a secret, which must not be in this file. Write '{env: NAME}' or '{file: PATH}'. The variable or file contains the whole value, such as 'Bearer TOKEN'."
+        ),
+        (
+            "{to-origin: {set: {X-Key: {file: ~/no/such}}}}",
+            "1: to-origin.set: 'X-Key': The file '~/no/such' cannot be opened: No such file or directory. '~' is not expanded. Write the whole path."
         ),
         (
             "{store: {lifetime: 5 m}}",

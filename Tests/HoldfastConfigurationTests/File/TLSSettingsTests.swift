@@ -87,7 +87,11 @@ import Testing
         ("{certificates: [\(one)], alpn: [h2]}", "'alpn' needs 'http/1.1'"),
         ("{certificates: [\(one)], alpn: h2}", "Expected a list such as '[h2, http/1.1]', not 'h2'."),
         ("{certificates: [\(one)], alpn: [h2, h2, http/1.1]}", "'h2' is listed twice."),
-        ("{certificates: [\(one)], alpn: [h3, http/1.1]}", "Expected h2 or http/1.1, not 'h3'."),
+        ("{certificates: [\(one)], alpn: [h3, http/1.1]}", "'alpn': Expected h2 or http/1.1, not 'h3'."),
+        (
+            "{chain: a.pem, key: a.key}",
+            "'chain' belongs in 'certificates'. Write 'certificates: [{name: main, chain: chain.pem, key: key.pem}]'."
+        ),
         ("{certificates: [\(one)], client: {certificate: required}}", "Client certificates need 'ca'"),
         (
             "{certificates: [\(one)], client: {ca: c, certificate: maybe}}",

@@ -116,6 +116,7 @@ import Testing
             try folder.convert("pkcs12 -export -in a.pem -inkey a.key -passout pass:x -out a.p12")
             try folder.convert("x509 -in a.pem -outform der -out a.der")
             try folder.convert("pkey -in a.key -outform der -out der.key")
+            try folder.convert("req -new -key a.key -subj /CN=a.example -out a.csr")
             for name in ["a.p12", "der.key", "a.pem"] {
                 try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder.file(name))
             }
@@ -125,6 +126,7 @@ import Testing
             }
             let cases = [
                 ("a.p12", "a.key", "a.p12' is a PKCS #12 file."), ("a.pem", "a.p12", "a.p12' is a PKCS #12 file."),
+                ("a.csr", "a.key", "a.csr' is a request for a certificate."),
                 ("a.der", "a.key", "a.der' is a certificate in DER format."),
                 ("a.pem", "der.key", "der.key' is a private key in DER format."),
                 ("a.key", "a.pem", "a.key' contains a private key instead of a certificate."),
