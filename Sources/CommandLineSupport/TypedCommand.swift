@@ -57,6 +57,8 @@ struct TypedCommand {
         struct Argument: Decodable {
             var kind: String
             var names: [Name]?
+            var valueName: String?
+            var isRepeating: Bool?
         }
         struct Name: Decodable { var name: String }
 
@@ -81,6 +83,18 @@ struct TypedCommand {
             let word = option.drop { $0 == "-" }
             if names.contains(String(word)) { return true }
             return !option.hasPrefix("--") && word.allSatisfy { names.contains(String($0)) }
+        }
+
+        /// Whether the command runs another command, which is written after `--`.
+        var runsCommand: Bool { arguments.contains { $0.kind == "positional" && $0.valueName == "command" } }
+
+        /// Returns a name for an option that has one value; `nil` for other options.
+        func single(_ option: Substring) -> String? {
+            let word = option.drop { $0 == "-" }
+            let argument = arguments.first { argument in
+                argument.kind == "option" && argument.names?.contains { $0.name == word } == true
+            }
+            return argument?.isRepeating == true ? nil : argument?.names?.first?.name
         }
 
         /// Returns whether the word after an option is its value.

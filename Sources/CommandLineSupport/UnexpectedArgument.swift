@@ -38,7 +38,7 @@ struct UnexpectedArgument: CustomStringConvertible {
     }
 
     /// The words that are neither an option nor an option's value.
-    private static func positionals(
+    static func positionals(
         _ words: ArraySlice<String>,
         _ parameters: TypedCommand.Parameters
     ) -> [String] {

@@ -19,6 +19,14 @@ extension ParsableCommand {
         exit(withError: error)
     }
 
+    /// Ends the process if an option with one value is set several times. The parser accepts that.
+    package static func exitIfOptionIsRepeated() {
+        let typed = TypedCommand(Array(CommandLine.arguments.dropFirst()), of: self)
+        guard let found = RepeatedOption(in: typed)?.description else { return }
+        StandardStream.error.line(typed.message(found))
+        exit(withError: ExitCode.validationFailure)
+    }
+
     /// Ends the process with the error that a command threw. A command that finds its command line
     /// invalid only when it runs exits like one that the parser rejects.
     package static func exitAfterRunning(_ error: any Error) -> Never {
@@ -37,6 +45,8 @@ struct UnknownOption: CustomStringConvertible {
     private let known: [String]
     /// The command that has the option, if the option comes before it.
     private let owner: String?
+    /// Whether the option probably belongs to the command that this command runs.
+    private let isAfterCommand: Bool
 
     init?(in typed: TypedCommand) {
         let parameters = typed.parameters
@@ -46,12 +56,17 @@ struct UnknownOption: CustomStringConvertible {
         guard let unknown else { return nil }
         name = String(unknown)
         known = parameters.names
+        let before = typed.rest.prefix { !$0.hasPrefix(unknown) }
+        isAfterCommand =
+            parameters.runsCommand && !typed.rest.contains("--")
+            && UnexpectedArgument.positionals(before, parameters).count > 1
         owner = typed.later.flatMap { $0.parameters.contain(unknown) ? $0.path.joined(separator: " ") : nil }
     }
 
     var description: String {
         if let owner { return "Unknown option '\(name)'. Options follow the command: '\(owner) \(name) …'" }
         let similar = name.hasPrefix("--") ? Spelling.nearest(to: String(name.dropFirst(2)), in: known) : nil
+        if similar == nil, isAfterCommand { return "Unknown option '\(name)'. Write '--' before the command to run" }
         return "Unknown option '\(name)'" + (similar.map { ". Did you mean '--\($0)'?" } ?? "")
     }
 }

@@ -144,9 +144,11 @@ struct JSONMembers {
     }
 
     private func wrongKind(_ name: String, _ value: JSONValue, _ expected: String) -> ControlProblem {
-        ControlProblem(
+        var found = value.shown
+        if case .string = value { found = "the text '\(found)'" }
+        return ControlProblem(
             .invalidRequest,
-            "'\(field(name))' must be \(expected), not \(value.shown).",
+            "'\(field(name))' must be \(expected), not \(found).",
             field: field(name),
             value: value.shown
         )

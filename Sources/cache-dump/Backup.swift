@@ -34,6 +34,8 @@ struct Backup: AsyncParsableCommand {
     @Argument(help: "Folder of the backup: missing or empty.")
     var backup: String
 
+    func validate() throws { try LocalFolder.check(backup) }
+
     func run() async throws {
         let progress = BackupProgress()
         let result: StoreBackup

@@ -34,6 +34,7 @@ struct CacheDump: AsyncParsableCommand {
         StandardStream.prepare()
         var command: any ParsableCommand
         do { command = try parseAsRoot() } catch { exitAfterParsing(error) }
+        exitIfOptionIsRepeated()
         do {
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()

@@ -37,6 +37,8 @@ struct Recover: AsyncParsableCommand {
     @Option(help: "Output format; json prints one JSON object per line.")
     var format = StoreOptions.Format.text
 
+    func validate() throws { try LocalFolder.check(new) }
+
     func run() async throws {
         let recovery = try await CacheManager.recover(from: store, to: new)
         let report = RecoveryReport(recovery: recovery)

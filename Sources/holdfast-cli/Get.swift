@@ -85,7 +85,15 @@ struct Get: AsyncParsableCommand {
     var headers: [String] = []
 
     func validate() throws {
-        _ = try requestHead()
+        // RFC 9110 §7.2
+        guard try !requestHead().headerFields.contains(where: { $0.name.canonicalName == "host" }) else {
+            throw ValidationError("'--header' cannot set 'Host', which is the host of the URL. Change the URL.")
+        }
+        if offline, strategy == .networkOnly {
+            throw ValidationError(
+                "'--offline' uses only the store, and '--strategy network-only' none. Omit one of them."
+            )
+        }
         guard store != nil || file != nil else {
             throw ValidationError("Name a store with '--store', or a file with '--config'.")
         }
@@ -101,6 +109,10 @@ struct Get: AsyncParsableCommand {
         }
         do {
             try await withClient(file, at: store) { client in try await deliver(head, through: client) }
+        } catch let miss as Miss {
+            let hasRoutes = !file.routes.isEmpty
+            let advice = hasRoutes ? " 'get' uses no 'routes': the URL must be that of the origin." : ""
+            throw CommandFailure(miss.message + advice)
         } catch let error where error is CommandFailure || error is ExitCode {
             throw error
         } catch {
@@ -160,8 +172,9 @@ struct Get: AsyncParsableCommand {
 
     /// Returns why no connection could be used, after a space; empty if that is unknown.
     private static func cause(of error: any Error, _ head: HTTPRequest) -> String {
-        guard let cause = ((error as? ExchangeError)?.cause as? TransportError)?.cause,
-            let failure = ConnectionFailure(cause)
+        let transportError = (error as? ExchangeError)?.cause as? TransportError
+        if transportError?.code == .nameResolution { return " Check the URL and this machine's DNS." }
+        guard let cause = transportError?.cause, let failure = ConnectionFailure(cause)
         else { return "" }
         let advice = failure == .refused ? " Check whether it is running and listens on this port." : ""
         return " " + failure.fault(of: "\(head.scheme ?? "")://\(head.authority ?? "")", cause) + advice
@@ -191,12 +204,19 @@ struct Get: AsyncParsableCommand {
                 continue
             } catch let error as ExchangeError where hasDelivered {
                 StandardStream.error.line("\(error)")
+            } catch let error as ExchangeError where error.isMiss {
+                throw Miss(message: "\(error)")
             } catch {
                 throw CommandFailure("\(error)\(Self.cause(of: error, head))")
             }
         }
         if !hasDelivered { throw CommandFailure("No body was delivered.") }
     }
+}
+
+/// The error of a request for which nothing usable is stored.
+private struct Miss: Error {
+    let message: String
 }
 
 extension ExchangeError {

@@ -31,6 +31,7 @@ struct HoldfastCommand: AsyncParsableCommand {
         }
         var command: any ParsableCommand
         do { command = try parseAsRoot() } catch { exitAfterParsing(error) }
+        exitIfOptionIsRepeated()
         do {
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()

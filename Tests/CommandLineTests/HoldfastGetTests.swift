@@ -85,10 +85,32 @@ struct HoldfastGetTests {
         ["get", "http://a.example/", "--store", "x", "--strategy", "guess"],
         ["get", "http://a.example/", "--store", "x", "--header", "no colon"],
         ["get", "http://a.example/", "--store", "x", "--header", "A: b\r\nC: d"], ["fetch"],
+        ["get", "http://a.example/", "--store", "x", "--header", "host: b.example"],
+        ["get", "http://a.example/", "--store", "x", "--offline", "--strategy", "network-only"],
     ])
     func wrongCommandLineIs64(arguments: [String]) async throws {
         let outcome = try await Self.holdfast.run(arguments: arguments)
         #expect(outcome.status == 64 && outcome.output.isEmpty && !outcome.error.isEmpty)
+    }
+
+    @Test func missOfARouteNamesTheURLThatIsNeeded() async throws {
+        try await withOrigin { origin, store in
+            _ = try await Self.holdfast.run("get", origin.url("/html"), "--store", store)
+            let file = store + ".yaml"
+            let text = "version: 1\nstore: {path: a.store}\nroutes: [{origin: \"\(origin.baseURL)\"}]\n"
+            try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+            let miss = try await Self.holdfast.run("get", "http://gateway.test/html", "--config", file, "--offline")
+            let words = "'get' uses no 'routes': the URL must be that of the origin."
+            #expect(miss.status == 1 && miss.error.contains(words), "\(miss.error)")
+        }
+    }
+
+    @Test func hostWithoutAnAddressIsNamedWithTheNextStep() async throws {
+        try await withOrigin { _, store in
+            let outcome = try await Self.holdfast.run("get", "http://no-such-host.invalid/", "--store", store)
+            let words = "'http://no-such-host.invalid'. Check the URL and this machine's DNS."
+            #expect(outcome.status == 1 && outcome.error.contains(words), "\(outcome.error)")
+        }
     }
 
     @Test func leavesFolderThatIsNotAStore() async throws {

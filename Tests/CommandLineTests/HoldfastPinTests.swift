@@ -78,6 +78,20 @@ struct HoldfastPinTests {
                     let host = try await gateway.run(["pin", "--host", "gateway.test"])
                     let words = "responses are stored under '\(origin.baseURL)/': use '--prefix \(origin.baseURL)/'."
                     #expect(host.status == 0 && host.error.contains(words), "\(host)")
+                    for (selector, words) in [
+                        (["http://gateway.test/other/"], "use '--prefix http://gateway.test/other/'"),
+                        (["--tag", "a,b"], "'a,b' is one tag. For several tags, repeat '--tag'."),
+                    ] {
+                        let none = try await gateway.run(["purge", "--dry-run"] + selector)
+                        #expect(none.status == 0 && none.error.contains(words), "\(none)")
+                    }
+                    for (selector, words) in [
+                        (["news"], "For a tag, use '--tag news'."),
+                        (["--host", "*.test"], "'--host' number 1 is a pattern, and a purge takes whole hosts."),
+                    ] {
+                        let wrong = try await gateway.run(["purge", "--dry-run"] + selector)
+                        #expect(wrong.status == 64 && wrong.error.contains(words), "\(wrong)")
+                    }
                     let known = try await gateway.run(["purge", "--host", "b.test"])
                     #expect(known.status == 0 && known.error.hasPrefix("Nothing matched. 'cache-dump"), "\(known)")
                 }

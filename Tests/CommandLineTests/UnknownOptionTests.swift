@@ -51,11 +51,37 @@ struct UnknownOptionTests {
             "Unknown option '--config'. Options follow the command: 'holdfast serve --config …'"
         ),
         (["holdfast", "--content", "x", "serve"], "Unknown option '--content'"),
+        (["holdfast", "record", "deps", "curl", "-s"], "Unknown option '-s'. Write '--' before the command to run"),
+        (["holdfast", "record", "deps", "--stor", "s"], "Unknown option '--stor'. Did you mean '--store'?"),
+        (["holdfast", "replay", "deps", "-s", "--", "curl"], "Unknown option '-s'"),
     ])
     func similarNamesAreSuggested(words: [String], error: String) async throws {
         let outcome = try await Tool(words[0]).run(arguments: Array(words.dropFirst()))
         #expect(outcome.status == 64 && outcome.output.isEmpty)
         #expect(outcome.error.hasPrefix("Error: \(error)\nUsage: "), "\(outcome.error)")
+    }
+
+    /// Mutant: the last value of an option wins.
+    @Test(arguments: [
+        (["holdfast", "check", "--config", "a.yaml", "--config=b.yaml"], "--config"),
+        (["holdfast", "serve", "--origin", "http://a.example", "--origin", "http://b.example"], "--origin"),
+        (["cache-dump", "list", "s", "--limit=1", "--limit", "2"], "--limit"),
+    ])
+    func repeatedOptionIsRejected(words: [String], option: String) async throws {
+        let outcome = try await Tool(words[0]).run(arguments: Array(words.dropFirst()))
+        #expect(outcome.status == 64 && outcome.output.isEmpty)
+        let words = "Error: '\(option)' is set twice, but has one value. Set it once\nUsage: "
+        #expect(outcome.error.hasPrefix(words), "\(outcome.error)")
+    }
+
+    /// An option of the command that 'record' runs, and one with several values, may be repeated.
+    @Test(arguments: [
+        ["record", "deps", "--store", "none/s", "--", "sh", "--store", "a", "--store", "b"],
+        ["purge", "--tag", "a", "--tag", "b", "--store", "none"],
+    ])
+    func otherOptionsMayBeRepeated(words: [String]) async throws {
+        let outcome = try await Tool("holdfast").run(arguments: words)
+        #expect(outcome.status != 0 && !outcome.error.contains("is set twice"), "\(outcome)")
     }
 
     /// A field without its option, or without its colon, may be a credential.

@@ -134,7 +134,9 @@ actor OriginServer {
 
     private static func originError(_ error: any Error, host: String, port: Int) -> OriginError {
         if let error = error as? OriginError { return error }
-        let reason = (error as? IOError).map { bindFailureReason(errno: $0.errnoCode) } ?? "\(error)"
+        let isUnknown = error is SocketAddressError.UnknownHost
+        let fault = (error as? IOError).map { bindFailureReason(errno: $0.errnoCode) }
+        let reason = fault ?? (isUnknown ? "the name does not resolve" : "\(error)")
         return OriginError(
             code: .bind,
             message: "Cannot listen on '\(host):\(port)': \(reason). Choose another address, or port 0 for a free one.",

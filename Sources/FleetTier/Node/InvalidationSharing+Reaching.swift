@@ -183,7 +183,7 @@ extension InvalidationSharing {
         case .queued:
             let why = status.state == .following ? nil : status.problem
             return "The purge waits in this node's journal and is published once the fleet log is usable"
-                + (why.map { ": \($0)" } ?? ".")
+                + (why.map { ". Its last problem: \($0). 'holdfast fleet check' shows the next step." } ?? ".")
         case .published:
             return settings.quorum == 0
                 ? "The fleet log did not reply in time."

@@ -162,6 +162,7 @@ package struct PurgeRequest: Sendable, Hashable, Encodable {
             scopes += try TargetURI.readings(of: prefix).map { .prefix(TargetPrefix($0)) }
         }
         for (index, host) in select.hosts.enumerated() {
+            try Self.checkHost(index, host)
             scopes.append(.host(try Self.checked("hosts", index, host) { try TargetHost($0) }))
         }
         for (index, tag) in select.tags.enumerated() {
@@ -207,6 +208,17 @@ package struct PurgeRequest: Sendable, Hashable, Encodable {
                 + "use 'select.prefixes: \(Redaction.uriText(prefix, limit: 200))'.",
             field: "select.\(name)[\(index)]",
             value: Redaction.uriText(text, limit: 200)
+        )
+    }
+
+    private static func checkHost(_ index: Int, _ host: String) throws {
+        guard host.contains("*") else { return }
+        let field = "select.hosts[\(index)]"
+        throw ControlProblem(
+            .invalidRequest,
+            "'\(field)' is a pattern, and a purge takes whole hosts. List each host.",
+            field: field,
+            value: Redaction.uriText(host, limit: 200)
         )
     }
 

@@ -120,6 +120,11 @@ struct Explain: AsyncParsableCommand {
     var format = Format.text
 
     func validate() throws {
+        // RFC 9110 §9.1
+        let capitals = method.uppercased()
+        guard method == capitals || !["GET", "HEAD", "POST", "QUERY"].contains(capitals) else {
+            throw ValidationError("'--method' is case-sensitive. Write '\(capitals)'.")
+        }
         for target in try targets() { _ = try head(to: target) }
         if let client, AddressRange.Parsed(client) == nil {
             throw ValidationError("'--client' must be an IP address such as 192.0.2.7, or 'unix', not '\(client)'.")

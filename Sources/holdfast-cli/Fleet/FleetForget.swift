@@ -48,7 +48,7 @@ struct FleetForget: AsyncParsableCommand {
         } catch let error as FleetLogError {
             throw CommandFailure(error.words)
         } catch let failure as FleetInspection.Failure {
-            throw CommandFailure(failure.description)
+            throw CommandFailure("\(failure) 'holdfast fleet check' shows the next step.")
         }
     }
 

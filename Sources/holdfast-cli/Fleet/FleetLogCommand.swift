@@ -53,7 +53,7 @@ struct FleetLogCommand: AsyncParsableCommand {
         } catch let error as FleetLogError {
             throw CommandFailure(error.words)
         } catch let failure as FleetInspection.Failure {
-            throw CommandFailure(failure.description)
+            throw CommandFailure("\(failure) 'holdfast fleet check' shows the next step.")
         }
     }
 

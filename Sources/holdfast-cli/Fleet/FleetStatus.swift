@@ -77,7 +77,7 @@ struct FleetStatus: AsyncParsableCommand {
         } catch let error as FleetLogError {
             throw CommandFailure(error.words)
         } catch let failure as FleetInspection.Failure {
-            throw CommandFailure(failure.description)
+            throw CommandFailure("\(failure) 'holdfast fleet check' shows the next step.")
         }
     }
 }

@@ -8,7 +8,12 @@ struct TemporaryOptions: ParsableArguments {
     @Option(help: ArgumentHelp("End time: 14:00, or 2026-11-25T14:00:00Z.", valueName: "time"))
     var until: String?
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("Duration: 90s, 30m, 2h, 7d.", valueName: "duration"))
+    // An error about '-2h' names it.
+    @Option(
+        name: .customLong("for"),
+        parsing: .unconditional,
+        help: ArgumentHelp("Duration: 90s, 30m, 2h, 7d.", valueName: "duration")
+    )
     var length: String?
 
     @Option(help: ArgumentHelp("Reason, for the gateway's log and other operators.", valueName: "text"))

@@ -61,7 +61,11 @@ struct SelectorOptions: ParsableArguments {
         do {
             _ = try PurgeRequest(selection, reason: reason).scopes()
         } catch let problem as ControlProblem {
-            throw ValidationError(OptionWords.text(problem))
+            var message = OptionWords.text(problem)
+            if let word = urls.first(where: { $0.wholeMatch(of: /[A-Za-z0-9_-]{1,64}/) != nil }) {
+                message += " For a tag, use '--tag \(word)'."
+            }
+            throw ValidationError(message)
         }
     }
 
@@ -75,6 +79,13 @@ struct SelectorOptions: ParsableArguments {
             guard let url = await location.originURL(ofHost: host) else { continue }
             text +=
                 " Clients request '\(host)', and the responses are stored under '\(url)': use '--prefix \(url)'."
+        }
+        // A query may hold a secret.
+        if let url = urls.first(where: { $0.hasSuffix("/") && !$0.contains("?") }) {
+            text += " '\(url)' is one URL. For all URLs that begin with it, use '--prefix \(url)'."
+        }
+        if let tag = tags.first(where: { $0.contains(",") }) {
+            text += " '\(tag)' is one tag. For several tags, repeat '--tag'."
         }
         if let tag = tags.first(where: { $0.contains("*") }) {
             text += " Tags have no patterns: '--tag \(tag)' means the tag with exactly this name."

@@ -38,7 +38,8 @@ import Testing
         (#"{"name":"a","until":"2025-11-26T17:00:00Z"}"#, "24 hours"), (#"{"name":"a","for":"0s"}"#, "'for'"),
         (#"{"name":"a","requests":0}"#, "'requests'"), (#"{"name":"a","requests":1000001}"#, "'requests'"),
         (#"{"name":"a","bytes":67108865}"#, "'bytes'"), (#"{"name":"a","secret":["a b"]}"#, "'secret'"),
-        (#"{"name":"a","public":"state"}"#, "'public'"), (#"{"name":"a","replace":1}"#, "'replace'"),
+        (#"{"name":"a","public":"state"}"#, "'public' must be a list of strings, not the text 'state'."),
+        (#"{"name":"a","replace":1}"#, "'replace'"),
         (#"{"name":"a","command":"a\nb"}"#, "'command'"), (#"{"name":"a","more":1}"#, "'more'"),
     ])
     func faultIsNamed(_ json: String, _ words: String) throws {
