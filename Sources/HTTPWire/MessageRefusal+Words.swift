@@ -11,6 +11,8 @@ extension MessageRefusal {
         switch reason {
         case .bareLineFeed: "A line ends in LF. End lines in CRLF."
         case .bareCarriageReturn: "A line contains CR without LF. End lines in CRLF."
+        case .startLine where detail == .proxyHeader:
+            "The connection begins with a PROXY protocol header, which this listener does not expect."
         case .startLine: "The first line is not a request line of HTTP, such as 'GET / HTTP/1.1'."
         case .startLineTooLong:
             "The request line has more than \(limit("8 KiB")). Send a shorter URL."

@@ -42,6 +42,8 @@ package struct MessageRefusal: RequestRefusal, Hashable {
         case contradictoryHost
         /// The method CONNECT, as clients send it to a forward proxy.
         case forwardProxy
+        /// The header of the PROXY protocol, version 1, on a listener without it.
+        case proxyHeader
         /// The message has more bytes than this limit.
         case bytes(Int)
         /// The message has more lines than this limit.

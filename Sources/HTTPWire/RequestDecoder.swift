@@ -187,7 +187,7 @@ package struct RequestLine: Hashable {
         guard let methodEnd = bytes.firstIndex(of: .space, from: 0),
             let targetEnd = bytes.firstIndex(of: .space, from: methodEnd + 1),
             bytes.firstIndex(of: .space, from: targetEnd + 1) == nil
-        else { throw MessageRefusal(.startLine) }
+        else { throw MessageRefusal(.startLine, bytes.starts(with: "PROXY ".utf8) ? .proxyHeader : nil) }
         guard let method = Self.method(bytes.part(0..<methodEnd)) else { throw MessageRefusal(.method) }
         let minorVersion = try Self.minorVersion(bytes.part((targetEnd + 1)..<bytes.count), status: 505)
         try self.init(

@@ -40,6 +40,12 @@ struct HoldfastRecordTests {
             #expect(twice.status == 1 && !twice.error.contains("more request"), "\(twice)")
             let few = try await commands.replay("deps", ["--all"], JobCommands.fetching("/a"))
             #expect(few.status == 1 && few.error.contains("2 requests of the job were not sent"), "\(few)")
+            let one = try await commands.replay("deps", ["--all"], JobCommands.fetching("/a", "/c"))
+            #expect(one.status == 1 && one.error.contains("1 request of the job was not sent"), "\(one)")
+            let unused = try await commands.replay("deps", [], "true")
+            let note = "no request was sent to $HOLDFAST_URL, so nothing was replayed"
+            #expect(unused.status == 0 && unused.error.contains(note), "\(unused)")
+            #expect(!unknown.error.contains("mode") && unknown.error.contains("record the job again"), "\(unknown)")
             #expect(commands.origin.requestCount == requests)
             let missing = try await commands.replay("other", [], three)
             #expect(missing.status == 1 && missing.error.contains("has no job 'other'"), "\(missing)")
@@ -65,6 +71,28 @@ struct HoldfastRecordTests {
             #expect((list.first?["refused"] as? [[String: Any]])?.first?["reason"] as? String == "responseNoStore")
             let replayed = try await commands.replay("three", [], JobCommands.fetching("/a", "/c"))
             #expect(replayed.status != 0 && replayed.error.contains("/c: "), "\(replayed)")
+            #expect(replayed.error.contains("'holdfast jobs three' says why it is refused."), "\(replayed)")
+        }
+    }
+
+    @Test func recordingWithoutARequestSaysWhatToUse() async throws {
+        try await JobCommands.with { commands in
+            let recorded = try await commands.record("none", [], "true")
+            let words = "none: would not run: it has no requests, because none was sent to $HOLDFAST_URL"
+            #expect(recorded.status == 0 && recorded.error.contains(words), "\(recorded)")
+        }
+    }
+
+    /// Mutant: a damaged job hides the others.
+    @Test func damagedJobHidesNoOther() async throws {
+        try await JobCommands.with { commands in
+            for name in ["a", "b"] { _ = try await commands.record(name, [], three) }
+            try Data("{".utf8).write(to: URL(fileURLWithPath: commands.store + "/jobs/a.job"))
+            let jobs = try await commands.jobs()
+            #expect(jobs.status == 1 && jobs.lines == ["b: would run: 3 requests"], "\(jobs)")
+            #expect(jobs.error.contains("'a.job'"), "\(jobs)")
+            let damaged = try await commands.jobs("a")
+            #expect(damaged.status == 1 && damaged.output.isEmpty && damaged.error.contains("'a.job'"), "\(damaged)")
         }
     }
 

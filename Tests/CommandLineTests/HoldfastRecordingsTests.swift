@@ -149,6 +149,30 @@ struct HoldfastRecordingsTests {
             #expect(try await replay("deps", Self.fetchAll, gateway.folder).text == "v1v1v1")
             let states = try await recordings(gateway.folder).compactMap { $0["state"] as? String }
             #expect(states == ["discarded", "kept"])
+            // It has the file of the gateway, and other routes would not count.
+            let other = gateway.folder.path + "/other.yaml"
+            try FileManager.default.copyItem(atPath: gateway.folder.file, toPath: other)
+            for (place, words) in [
+                (["--config", other], "'--config' is '\(other)', but the gateway that has the store runs with"),
+                (
+                    ["--origin", "http://b.example", "--store", gateway.folder.store],
+                    "'--origin' is 'http://b.example', but the gateway that has the store has no route there."
+                ),
+            ] {
+                let outcome = try await Tool("holdfast").run(
+                    arguments: ["record", "more"] + place + ["--", "true"],
+                    environment: ["RUNTIME_DIRECTORY": ""]
+                )
+                #expect(outcome.status == 1 && outcome.error.contains(words), "\(outcome)")
+            }
+            let own = ["--origin", origin.baseURL, "--store", gateway.folder.store]
+            let same = try await Tool("holdfast").run(
+                arguments: ["record", "same"] + own + ["--", "/bin/sh", "-c", Self.fetchAll],
+                environment: ["RUNTIME_DIRECTORY": ""]
+            )
+            #expect(same.status == 0, "\(same)")
+            let back = try await record("true", ["--for", "-2h", "--replace"])
+            #expect(back.status == 64 && back.error.contains("not '-2h'"), "\(back)")
             let long = try await record("true", ["--for", "2d"])
             #expect(long.status == 64 && long.error.contains("'--for'"), "\(long)")
         }

@@ -23,15 +23,66 @@ import Testing
         try await TemporaryFolder.with { folder in
             let file = folder.appendingPathComponent("gateway.yaml").path
             try Data("version: 1".utf8).write(to: URL(fileURLWithPath: file))
+            let link = folder.appendingPathComponent("link").path
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file + ".gone")
             for (option, path, words) in [
                 ("--socket", file, "'\(file)' is not a socket."),
                 ("--socket", folder.path, "If it is a store, use '--store'."),
+                ("--socket", link, "The link '\(link)' leads to no file, so its gateway is not running."),
                 ("--store", folder.path, "'\(folder.path)' is not a store: it contains other files"),
                 ("--store", file, "'\(file)' is not a store: it is a file"),
             ] {
                 let outcome = try await Tool("holdfast").run("status", option, path)
                 #expect(outcome.status == 1 && outcome.error.contains(words), "\(outcome)")
             }
+        }
+    }
+
+    @Test func placeOfTheStoreThatChangedIsNamed() async throws {
+        try await TemporaryFolder.with { folder in
+            let file = folder.appendingPathComponent("gateway.yaml").path
+            try Data("version: 1\nstore: {path: new}\n".utf8).write(to: URL(fileURLWithPath: file))
+            let outcome = try await Tool("holdfast").run("status", "--config", file)
+            let words =
+                "If 'store.path' changed, or the folder was deleted while a gateway used it, restart that gateway."
+            #expect(outcome.status == 1 && outcome.error.contains(words), "\(outcome)")
+        }
+    }
+
+    @Test(arguments: [["mode", "offline"], ["staleness", "2d"]])
+    func negativeTimeIsNamed(_ words: [String]) async throws {
+        let outcome = try await Tool("holdfast").run(arguments: words + ["--for", "-2h", "--store", "none"])
+        #expect(outcome.status == 64 && outcome.error.contains("not '-2h'"), "\(outcome)")
+    }
+
+    @Test func methodInLowerCaseIsCorrected() async throws {
+        let outcome = try await Tool("holdfast")
+            .run("explain", "http://a.example/", "--store", "none", "--method", "get")
+        let words = "Error: '--method' is case-sensitive. Write 'GET'."
+        #expect(outcome.status == 64 && outcome.error.hasPrefix(words), "\(outcome)")
+    }
+
+    @Test(arguments: ["backup", "recover"], ["s3://bucket/store", "me@backup.example:/store"])
+    func copyToAnotherMachineIsRejected(_ command: String, _ place: String) async throws {
+        try await SampleStore.withClosed { store in
+            let outcome = try await Tool.cacheDump.run(command, store, place)
+            let words = "Error: '\(place)' is not a path on this machine."
+            #expect(outcome.status == 64 && outcome.error.hasPrefix(words), "\(outcome)")
+        }
+    }
+
+    @Test func missingDatabaseIsToldFromADamagedOne() async throws {
+        try await SampleStore.withClosed { store in
+            try Data("0009.sqlite\n".utf8).write(to: URL(fileURLWithPath: store + "/CURRENT"))
+            let missing = try await Tool.cacheDump.run("list", store)
+            let words = "/0009.sqlite' does not exist, although 'CURRENT' names it."
+            #expect(missing.status == 1 && missing.error.contains(words), "\(missing)")
+            try Data("0001.sqlite\n".utf8).write(to: URL(fileURLWithPath: store + "/CURRENT"))
+            let file = try #require(FileHandle(forWritingAtPath: store + "/0001.sqlite"))
+            try file.truncate(atOffset: 9000)
+            try file.close()
+            let damaged = try await Tool.cacheDump.run("verify", store)
+            #expect(damaged.status == 1 && damaged.text.contains("Run 'cache-dump recover STORE NEW'"), "\(damaged)")
         }
     }
 

@@ -65,7 +65,7 @@ extension ControlResponder {
     }
 
     /// Returns an absolute path without links.
-    private static func resolved(_ path: String) -> String {
+    static func resolved(_ path: String) -> String {
         URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     }
 

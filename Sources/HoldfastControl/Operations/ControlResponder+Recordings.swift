@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheOperations
+import HTTPCacheSemantics
 import Hummingbird
 import Logging
 
@@ -26,6 +27,7 @@ extension ControlResponder {
     private func beginRecording(_ request: Request, _ context: ControlContext) async throws -> Response {
         let asked = try RecordingRequest(json: try await Self.content(of: request))
         let plan = try asked.plan(at: clock.now(), by: context.client.name)
+        try checkPlace(of: asked)
         do {
             let state = try await recordingOperations().begin(plan)
             return try Self.response(.ok, RecordingReport(state))
@@ -40,6 +42,33 @@ extension ControlResponder {
             )
             throw ControlProblem(.storeFailed, "The recording did not begin: \(error)")
         }
+    }
+
+    /// Checks that the gateway is the one that the client means: it records with its own routes.
+    private func checkPlace(of asked: RecordingRequest) throws(ControlProblem) {
+        if let file = asked.file {
+            let own = operations.configurationStatus.file.map(Self.resolved)
+            guard own == Self.resolved(file) else {
+                let other = own.map { "with '\($0)'" } ?? "without a file"
+                throw ControlProblem(
+                    .invalidRequest,
+                    "'file' is '\(ControlProblem.shown(file))', but the gateway that has the store runs \(other). Nothing was recorded. "
+                        + "Name that file, or use another store.",
+                    field: "file",
+                    value: file
+                )
+            }
+        }
+        guard let origin = asked.origin else { return }
+        let name = (try? TargetURI(origin)).map { "\($0.scheme)://\($0.authority)" } ?? origin
+        guard !operations.routedOrigins.contains(name) else { return }
+        throw ControlProblem(
+            .invalidRequest,
+            "'origin' is '\(ControlProblem.shown(origin))', but the gateway that has the store has no route there. Nothing was recorded. "
+                + "Name an origin of the gateway, or use another store.",
+            field: "origin",
+            value: ControlProblem.shown(origin)
+        )
     }
 
     /// Handles `DELETE /v1/recordings/{id}`.

@@ -27,6 +27,10 @@ package struct RecordingRequest: Sendable, Hashable, Encodable {
     package var command: String?
     /// A note for the log and for other operators.
     package var reason: String?
+    /// The path of the configuration file that the client expects the gateway to use.
+    package var file: String?
+    /// The origin that the client expects the gateway to have.
+    package var origin: String?
 
     /// The maximum length of the name of a program, in bytes.
     private static let commandLength = 128
@@ -54,10 +58,12 @@ package struct RecordingRequest: Sendable, Hashable, Encodable {
         self.public = try members.texts("public")
         command = try members.text("command")
         reason = try members.reason()
+        file = try members.text("file")
+        origin = try members.text("origin")
         try members.end(
             known: [
-                "bytes", "command", "discardAtEnd", "for", "name", "posts", "public", "reason", "replace", "requests",
-                "secret", "until",
+                "bytes", "command", "discardAtEnd", "file", "for", "name", "origin", "posts", "public", "reason",
+                "replace", "requests", "secret", "until",
             ]
         )
     }

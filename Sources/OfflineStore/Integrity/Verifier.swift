@@ -81,7 +81,10 @@ final class Verifier {
     /// Records damage that prevents the examination; throws every other failure.
     private func reportDamage(_ error: any Error, in path: String) throws {
         guard let failure = error as? SQLiteFailure, failure.isDamage else { throw error }
-        find(.database, "'\(path)' cannot be read: \(failure.message)")
+        find(
+            .database,
+            "'\(path)' cannot be read: \(failure.message). Run 'cache-dump recover STORE NEW' to copy what can be read"
+        )
     }
 
     /// Returns the database that opening for writing would use.

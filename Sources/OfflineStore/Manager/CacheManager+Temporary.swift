@@ -32,7 +32,7 @@ extension CacheManager: TemporaryStore {
             throw StoreError(
                 code: .damaged,
                 message:
-                    "The file '\(path)' does not contain a \(Value.settingName). Remove the file, or set the \(Value.settingName) again.",
+                    "The file '\(path)' cannot be read. Remove it, or set the \(Value.settingName) again.",
                 cause: error
             )
         }
@@ -67,7 +67,7 @@ extension CacheManager: TemporaryStore {
             throw StoreError(
                 code: .readOnly,
                 message:
-                    "The store '\(folder)' is open read-only, so it cannot keep a \(Value.settingName). Open the store for writing."
+                    "The store '\(folder)' is open read-only, so it cannot keep the \(Value.settingName). Open the store for writing."
             )
         }
         return core.folder.path(ofSetting: Value.settingName)

@@ -132,9 +132,14 @@ package enum StoreOpening {
             let content = try examine(folder, isReadOnly: true)
             guard case .store(let number) = content else { throw noStore(folder, content) }
             guard try isOurs(folder.databasePath(number)) else {
+                let isMissing = access(folder.databasePath(number), F_OK) != 0 && errno == ENOENT
+                let fault =
+                    isMissing
+                    ? "does not exist, although 'CURRENT' names it. To use another database of the folder, write its name to 'CURRENT'. "
+                    : "is damaged. "
                 throw StoreError(
                     code: .damaged,
-                    message: "The database '\(folder.databasePath(number))' is damaged. "
+                    message: "The database '\(folder.databasePath(number))' \(fault)"
                         + "First copy what can be read with 'cache-dump recover STORE NEW'. Then open the store for writing, "
                         + "for example with 'holdfast serve': it sets the database aside and starts a new one."
                 )

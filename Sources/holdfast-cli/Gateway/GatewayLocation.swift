@@ -177,7 +177,7 @@ struct GatewayLocation: ParsableArguments {
         let folder = try namedStore().folder
         let socket = ControlSocket.inStore(folder)
         guard let client = try ControlClient(reaching: socket, timeLimit: timeLimit) else {
-            throw CommandFailure(Self.unreachable(socket, store: folder))
+            throw CommandFailure(Self.unreachable(socket, store: folder, isInFile: namedFile() != nil))
         }
         return client
     }
@@ -192,6 +192,10 @@ struct GatewayLocation: ParsableArguments {
         let socket = ControlSocket(path: path)
         switch FileIdentity(of: URL(fileURLWithPath: path).resolvingSymlinksInPath().path)?.kind {
         case S_IFSOCK?: return socket
+        case S_IFLNK?:
+            throw CommandFailure(
+                "The link '\(path)' leads to no file, so its gateway is not running. Start it with 'holdfast serve', without '--no-control'."
+            )
         case let kind?:
             let advice = kind == S_IFDIR ? " If it is a store, \(advice)." : ""
             throw CommandFailure("'\(path)' is not a socket. Check the path of '\(option)'.\(advice)")
@@ -208,7 +212,9 @@ struct GatewayLocation: ParsableArguments {
     }
 
     /// Says why nothing listens on the socket of a store.
-    private static func unreachable(_ socket: ControlSocket, store: String) -> String {
+    ///
+    /// - Parameter isInFile: whether a configuration file names the store.
+    private static func unreachable(_ socket: ControlSocket, store: String, isInFile: Bool) -> String {
         let folder = StoreFolder(path: store)
         if let holder = FolderLock.holder(path: folder.lockPath) {
             return "The store '\(store)' is open in \(holder), which has no control socket at '\(socket.path)'. "
@@ -217,8 +223,9 @@ struct GatewayLocation: ParsableArguments {
         let start = "start a gateway with 'holdfast serve'"
         switch try? folder.content() {
         case .absent:
+            let change = isInFile ? " 'store.path' changed, or" : ""
             return
-                "The store '\(store)' does not exist. Check the path, or \(start). If the folder was deleted while a gateway used it, restart that gateway."
+                "The store '\(store)' does not exist. Check the path, or \(start). If\(change) the folder was deleted while a gateway used it, restart that gateway."
         case .empty: return "'\(store)' is not a store: it is empty. Check the path, or \(start)."
         case .other(let what): return "'\(store)' is not a store: \(what). Check the path."
         case .store, .unnamed, nil: break

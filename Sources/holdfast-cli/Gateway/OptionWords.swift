@@ -18,10 +18,12 @@ enum OptionWords {
             .replacing("'route' must be", with: "'--of-route' must be")
             .replacing("set 'replace' to true", with: "use '--replace'")
             .replacing("'file' is", with: "'--config' is")
+            .replacing("'origin' is", with: "'--origin' is")
             .replacing("'reason'", with: "'--reason'")
             .replacing("'within'", with: "'--within'")
             .replacing("'until'", with: "'--until'")
             .replacing("'for'", with: "'--for'")
+            .replacing("('PUT /v1/mode') first", with: "with 'holdfast mode' first")
             .replacing("Send several requests", with: "Run several commands")
     }
 

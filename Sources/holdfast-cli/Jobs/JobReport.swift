@@ -76,13 +76,18 @@ struct JobReport: Encodable {
         let count = "\(requests) \(requests == 1 ? "request" : "requests")"
         guard wouldRun else {
             if refusedCount == 0 {
-                return "\(name): would not run: \(requests == 0 ? "it has no requests" : "requests were not recorded")"
+                return "\(name): would not run: \(requests == 0 ? emptiness : "requests were not recorded")"
             }
             return "\(name): would not run: \(refusedCount) of \(count) would be refused"
         }
         guard let until else { return "\(name): would run: \(count)" }
         let instant = Date(timeIntervalSince1970: Double(until) / 1000).formatted(.iso8601)
         return "\(name): would run until \(instant): \(count)"
+    }
+
+    private var emptiness: String {
+        let isUnused = passed.isEmpty && doubtful == 0
+        return isUnused ? "it has no requests, because none was sent to $HOLDFAST_URL" : "it has no requests"
     }
 
     private var details: [String] {

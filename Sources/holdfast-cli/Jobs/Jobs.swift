@@ -56,16 +56,16 @@ struct Jobs: AsyncParsableCommand {
         do {
             if remove, let name { return try await removeJob(name, in: folder, file, logger) }
             let store = try await CacheManager.openReadOnly(at: folder, logger: logger)
-            let outcome: Result<[JobReport], any Error>
+            let outcome: Result<([JobReport], Bool), any Error>
             do {
                 outcome = .success(try await reports(name, JobJudge(store: store, file: file, logger: logger)))
             } catch {
                 outcome = .failure(error)
             }
             try await store.close()
-            let reports = try outcome.get()
-            try write(reports, folder)
-            if reports.contains(where: { !$0.wouldRun }) { throw ExitCode.failure }
+            let (reports, isComplete) = try outcome.get()
+            if isComplete || !reports.isEmpty { try write(reports, folder) }
+            if !isComplete || reports.contains(where: { !$0.wouldRun }) { throw ExitCode.failure }
         } catch is StandardStream.Closed {
             return
         } catch let code as ExitCode {
@@ -77,17 +77,30 @@ struct Jobs: AsyncParsableCommand {
         }
     }
 
-    private func reports(_ name: JobName?, _ judge: JobJudge) async throws -> [JobReport] {
+    /// Returns the reports, and whether there is one of each job: a job that cannot be read hides
+    /// no other.
+    private func reports(_ name: JobName?, _ judge: JobJudge) async throws -> ([JobReport], Bool) {
         let instant = SystemWallClock().now()
+        if let name {
+            guard let (header, forecast) = try await judge.forecast(of: name, at: instant) else {
+                throw CommandFailure(
+                    "The store '\(judge.store.folder)' has no job '\(name)'. 'holdfast jobs' lists its jobs."
+                )
+            }
+            return ([JobReport(header, forecast)], true)
+        }
         var reports: [JobReport] = []
-        for job in try name.map({ [$0] }) ?? judge.store.jobs.names {
-            if let (header, forecast) = try await judge.forecast(of: job, at: instant) {
+        var isComplete = true
+        for job in try judge.store.jobs.names {
+            do {
+                guard let (header, forecast) = try await judge.forecast(of: job, at: instant) else { continue }
                 reports.append(JobReport(header, forecast))
-            } else if name != nil {
-                throw CommandFailure("The store '\(judge.store.folder)' has no job '\(job)'.")
+            } catch {
+                StandardStream.error.line("Error: \(error)")
+                isComplete = false
             }
         }
-        return reports
+        return (reports, isComplete)
     }
 
     private func removeJob(_ name: JobName, in folder: String, _ file: Configuration, _ logger: Logger) async throws {

@@ -79,6 +79,7 @@ struct Record: AsyncParsableCommand {
 
     @Option(
         name: .customLong("for"),
+        parsing: .unconditional,
         help: ArgumentHelp(
             "In a running gateway: the time after which the recording ends without a job, such as 30m. Default: 1h, at most 24h.",
             valueName: "time"
@@ -172,6 +173,8 @@ struct Record: AsyncParsableCommand {
         request.secret = secretParameters
         request.public = publicParameters
         request.command = program
+        request.file = options.file.map { URL(fileURLWithPath: $0).path }
+        request.origin = options.origin
         return request
     }
 

@@ -131,8 +131,7 @@ struct Replay: AsyncParsableCommand {
             var text = "holdfast refused \(request.method) \(request.target.redacted): \(refused.message)"
             if let recorded = nearest.nearest {
                 text += " Nearest recorded request: \(recorded.method) \(recorded.target.redacted)"
-                if let difference = nearest.difference { text += ": \(difference)" }
-                text += "."
+                text += nearest.difference.map { ": \($0)." } ?? ". 'holdfast jobs \(name)' says why it is refused."
             } else {
                 text += " No request with this method and path was recorded."
             }
@@ -140,7 +139,13 @@ struct Replay: AsyncParsableCommand {
         }
         let more = replayed.refusedCount - replayed.refused.count
         if more > 0 { StandardStream.error.line("holdfast refused \(more) more \(more == 1 ? "request" : "requests")") }
-        if all, unasked > 0 { StandardStream.error.line("holdfast: \(unasked) requests of the job were not sent") }
+        if replayed.isEmpty {
+            StandardStream.error.line("holdfast: no request was sent to $HOLDFAST_URL, so nothing was replayed")
+        }
+        if all, unasked > 0 {
+            let words = unasked == 1 ? "request of the job was" : "requests of the job were"
+            StandardStream.error.line("holdfast: \(unasked) \(words) not sent")
+        }
         return unasked
     }
 }
@@ -173,7 +178,7 @@ struct ReplayedRequests: Sendable {
     private var refusedSubjects: Set<Subject> = []
 
     mutating func take(_ exchange: JobExchange) {
-        guard case .failed(_, let message) = exchange.ending else {
+        guard case .failed(let code, var message) = exchange.ending else {
             if answered.count < JobFile.maximumRequests { answered.insert(Subject(exchange.request)) }
             return
         }
@@ -183,8 +188,15 @@ struct ReplayedRequests: Sendable {
         else { return }
         refusedCount += 1
         guard refused.count < Self.refusedLimit else { return }
+        // A replay has no mode that an operator could switch.
+        if code == ExchangeError.Code.offlineMiss.description {
+            message = "No response is recorded for it. To add it, record the job again."
+        }
         refused.append(Refused(exchange: exchange, message: message))
     }
+
+    /// Whether there was no request.
+    var isEmpty: Bool { answered.isEmpty && refusedCount == 0 }
 
     /// Returns whether a request was answered.
     func contains(_ request: JobRequest) -> Bool { answered.contains(Subject(request)) }

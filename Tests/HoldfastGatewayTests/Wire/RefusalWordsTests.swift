@@ -28,6 +28,10 @@ import Testing
             "The request line has more than 500 bytes. Send a shorter URL."
         ),
         ("CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", malformed, "CONNECT opens a tunnel through a forward proxy,"),
+        (
+            "PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n", malformed,
+            "The connection begins with a PROXY protocol header, which this listener does not expect."
+        ),
         ("\u{16}\u{3}\u{1}", malformed, "The first byte looks like TLS"),
         ("\r\n\u{16}", malformed, "The first byte looks like TLS"),
     ]
