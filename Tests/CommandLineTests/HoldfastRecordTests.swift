@@ -300,6 +300,44 @@ struct HoldfastRecordTests {
         }
     }
 
+    /// An API behind a CDN sets a cookie anew with each response, and the client sends it back.
+    @Test(arguments: [("__cf_bm", ""), ("sid", ""), ("sid", "-H 'Authorization: Bearer planted-5ecret-key'")])
+    func apiThatSetsCookiesIsRecordedWithoutThem(_ name: String, _ options: String) async throws {
+        try await JobCommands.with { commands in
+            commands.origin.behaveNormally()
+            for number in 1...3 {
+                let fields: [(name: String, value: String)] = [
+                    ("Cache-Control", "max-age=600"),
+                    ("Set-Cookie", "\(name)=planted-c00kie-\(number); Path=/; HttpOnly"),
+                ]
+                commands.origin.force(.respond(fields: fields, body: "v\(number)"), times: .max, path: "/\(number)")
+            }
+            let script = #"""
+                for n in 1 2 3; do
+                    curl -sSf -D "$OUT.heads" -b "$OUT.jar" -c "$OUT.jar" \#(options) "$HOLDFAST_URL/$n" >> "$OUT"
+                done
+                """#
+            let recorded = try await commands.record("api", [], script)
+            #expect(recorded.status == 0 && recorded.error.contains("api: would run: 3 requests"), "\(recorded)")
+            let said = "recorded without cookies: a replay does not set '\(name)'"
+            #expect(recorded.error.contains(said), "\(recorded)")
+            let sent = commands.origin.requests.flatMap(\.fields).filter { $0.name.lowercased() == "cookie" }
+            #expect(sent.map(\.value) == ["\(name)=planted-c00kie-1", "\(name)=planted-c00kie-2"])
+            let jobs = try await commands.jobs()
+            #expect(jobs.text.contains(said), "\(jobs)")
+            for secret in ["planted-c00kie", "planted-5ecret-key"] {
+                #expect(try !Self.contains(secret, in: commands.store))
+                #expect(!recorded.error.contains(secret) && !jobs.text.contains(secret))
+            }
+            await commands.origin.stop()
+            try FileManager.default.removeItem(atPath: commands.output.path + ".jar")
+            let replayed = try await commands.replay("api", ["--all"], script)
+            #expect(replayed.status == 0 && commands.written == "v1v2v3", "\(replayed)")
+            let heads = try String(contentsOfFile: commands.output.path + ".heads", encoding: .utf8)
+            #expect(!heads.lowercased().contains("set-cookie"))
+        }
+    }
+
     /// Whether a file in a folder contains a text.
     private static func contains(_ text: String, in folder: String) throws -> Bool {
         let files = try #require(FileManager.default.enumerator(atPath: folder))

@@ -80,6 +80,7 @@ struct LimitPageTests {
             "pending writes": store.maximumPendingBytes, "requests of a job": JobFile.maximumRequests,
             "line of a job's file": JobFile.maximumLineLength,
             "origins whose identities a recording compares": JobRun.originLimit,
+            "cookies that belong to the identities of a recording": JobRun.cookieLimit,
             "recorded requests that are compared with a refused one": NearestRequest.limit,
             "request for a tunnel of a command's proxy": ConnectRequest.limit,
         ]

@@ -22,7 +22,6 @@ rules:
     match: {url: "URL/v1/**"}
     store: {content: json, events: {largest: 64 KiB, ends-with: "[DONE]"}}
     stale: {ignore: [no-store, no-cache, must-revalidate]}
-    from-origin: {remove: [Set-Cookie]}
 """
 REPLAYS = 1 if QUICK else 20
 SUITES = {

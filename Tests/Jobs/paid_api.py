@@ -1,7 +1,7 @@
 """A replica of two APIs that are billed per call: OpenAI's and Anthropic's, with their JSON and their event streams.
 
 Each response has an ID of its own and uneven pauses between its events, so no two calls get the same bytes. A key is needed,
-and each response tries to plant a cookie and names it. The last word of a prompt can ask for a defect:
+and each response plants a cookie of its own, as behind a CDN. The last word of a prompt can ask for a defect:
 
 CUT      the connection ends in the middle of the stream
 SHORT    the stream ends cleanly without its last event
@@ -119,7 +119,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         # As such APIs do: a habit, and not a statement about this response.
         self.send_header("Cache-Control", "no-cache, must-revalidate" if "stream" in media_type else "no-store")
         if self.server.sets_cookies:
-            self.send_header("Set-Cookie", f"__session={COOKIE}; Path=/; HttpOnly")
+            self.send_header("Set-Cookie", f"session={COOKIE}-{secrets.token_hex(4)}; Path=/; HttpOnly")
 
     def respond(self, body, status=200):
         self.head(status, "application/json")

@@ -5,6 +5,10 @@ import HTTPTypes
 extension CacheEngine {
     /// Reports an exchange of the job when the head of its response is known.
     func reportToJob(_ prepared: PreparedRequest, _ response: CacheResponse) {
+        // Before the client has the cookies.
+        if let job, prepared.isInJob, let identity = prepared.identityInJob {
+            job.noteCookies(of: identity, prepared.request.head, response.head.headerFields)
+        }
         guard let observeJob else { return }
         let ending: JobExchange.Ending
         if let exclusion = prepared.exclusion {
@@ -21,7 +25,9 @@ extension CacheEngine {
                 ?? prepared.policy.selectingFields(of: prepared.selecting, for: response.head)
         }
         // The exchange that stored the response has reported its content.
-        observeJob(prepared.jobExchange(fields, ending, job, isOutlined: response.source == .network))
+        var exchange = prepared.jobExchange(fields, ending, job, isOutlined: response.source == .network)
+        exchange.cookies = response.head.headerFields[fields: .setCookie].compactMap(\.setCookieName)
+        observeJob(exchange)
     }
 
     /// Reports an exchange of the job that ended without a response.

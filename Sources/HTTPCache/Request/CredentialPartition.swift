@@ -17,6 +17,9 @@ package struct CredentialPartition: Sendable {
     /// that accompanies a credential.
     package static func isCredential(_ field: HTTPField) -> Bool { meaning(of: field) != nil }
 
+    /// Returns whether a field accompanies a credential and differs in each request.
+    static func isProof(_ field: HTTPField) -> Bool { meaning(of: field) == .proof }
+
     /// Returns whether the field is the same for many requests of one principal, so that it
     /// distinguishes principals.
     private static func isKeyed(_ field: HTTPField) -> Bool { meaning(of: field) == .credential }

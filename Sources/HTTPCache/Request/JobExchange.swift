@@ -23,11 +23,20 @@ package struct JobExchange: Sendable {
     /// All request fields that may select a response, without credentials.
     package var asked: HTTPFields
     package var ending: Ending
+    /// The names of the cookies that the client got. The job does not have them.
+    package var cookies: [String]
 
-    package init(ordinal: UInt64, request: JobRequest, asked: HTTPFields = [:], ending: Ending) {
+    package init(
+        ordinal: UInt64,
+        request: JobRequest,
+        asked: HTTPFields = [:],
+        ending: Ending,
+        cookies: [String] = []
+    ) {
         self.ordinal = ordinal
         self.request = request
         self.asked = asked
         self.ending = ending
+        self.cookies = cookies
     }
 }

@@ -6,8 +6,8 @@ import Synchronization
 /// which no other engine reads.
 ///
 /// A job has one identity at each origin: the partition that its requests would have without the
-/// job. It is an HMAC under the engine's secret, so a recording uses a secret of its own that is
-/// written nowhere.
+/// job, and without the cookies that belong to the identity. It is an HMAC under the engine's
+/// secret, so a recording uses a secret of its own that is written nowhere.
 package final class JobRun: Sendable {
     /// The use that the engine makes of the job.
     package struct Use: Sendable, Hashable {
@@ -37,11 +37,13 @@ package final class JobRun: Sendable {
     /// The maximum number of origins whose identities are remembered. Requests with credentials to
     /// further origins are excluded.
     package static let originLimit = 4096
+    /// The maximum number of cookies whose identities are remembered. Clients send the newest.
+    package static let cookieLimit = 4096
 
     /// The name of the job's partition.
     package let partition: String
     package let use: Use
-    private let identities = Mutex<[String: StoreKey.Partition]>([:])
+    private let identities = Mutex(JobIdentities())
     private let requests = Atomic<UInt64>(0)
     private let posts: JobSettings
     private let others: JobSettings
@@ -86,22 +88,51 @@ package final class JobRun: Sendable {
     /// The number of the next request.
     func nextOrdinal() -> UInt64 { requests.add(1, ordering: .relaxed).newValue }
 
+    /// Returns the identity of a request.
+    ///
+    /// - Parameter partition: returns the partition that a request would have without the job.
+    func identity(
+        of request: CacheRequest,
+        _ partition: (CacheRequest) -> StoreKey.Partition
+    ) -> JobIdentities.Identity {
+        guard use.comparesIdentities, request.head.headerFields.contains(.cookie) else {
+            return JobIdentities.Identity(partition: partition(request))
+        }
+        return identities.withLock { $0.identity(of: request, partition) }
+    }
+
+    /// Takes note of the cookies that belong to the identity of a request of the job.
+    ///
+    /// - Parameters:
+    ///   - head: the request, as its identity was determined.
+    ///   - response: the fields of its response.
+    func noteCookies(
+        of identity: JobIdentities.Identity,
+        _ head: HTTPRequest,
+        _ response: HTTPFields
+    ) {
+        guard use.comparesIdentities, identity.partition != .common else { return }
+        var cookies = response[fields: .setCookie].compactMap(\.settingCookie)
+        if identity.isByCookies {
+            // It may be a login as another user.
+            if !head.method.isSafe { cookies = [] }
+            // An origin may replace one of several cookies.
+            cookies += RequestCookies(head.headerFields)?.cookies ?? []
+        }
+        guard !cookies.isEmpty else { return }
+        identities.withLock { $0.give(cookies, to: identity.partition) }
+    }
+
     /// Decides whether a request is part of the job.
     ///
     /// - Parameters:
-    ///   - identity: the partition that the request would have without the job.
+    ///   - identity: see ``identity(of:_:)``.
     ///   - target: the target in the key.
     /// - Returns: the reason that it is not part of the job.
     func exclusion(of identity: StoreKey.Partition, _ target: TargetURI) -> Exclusion? {
         guard Self.doubtful(in: target.query, except: use.publicParameters).isEmpty else { return .parameters }
         guard use.comparesIdentities, identity != .common else { return nil }
         let origin = "\(target.scheme)://\(target.authority)"
-        let isFirst = identities.withLock { identities in
-            if let known = identities[origin] { return known == identity }
-            guard identities.count < Self.originLimit else { return false }
-            identities[origin] = identity
-            return true
-        }
-        return isFirst ? nil : .credentials
+        return identities.withLock { $0.isFirst(identity, at: origin) } ? nil : .credentials
     }
 }

@@ -13,6 +13,8 @@ struct KeyChoice {
     private(set) var selecting: HTTPRequest?
     /// See ``PreparedRequest/hasIdentityInJob``.
     private(set) var hasIdentityInJob: Bool?
+    /// See ``PreparedRequest/identityInJob``.
+    private(set) var identityInJob: JobIdentities.Identity?
     /// See ``PreparedRequest/exclusion``.
     private(set) var exclusion: JobRun.Exclusion?
 
@@ -35,11 +37,17 @@ struct KeyChoice {
         let secrets = request.secrets
         var partition = StoreKey.Partition.common
         if !isAnonymous {
-            partition =
-                principal ?? snapshot.partitions.partition(of: request, ignoring: settings?.ignoredFields ?? [])
+            let identity = { (request: CacheRequest) in
+                snapshot.partitions.partition(of: request, ignoring: settings?.ignoredFields ?? [])
+            }
+            if let job = snapshot.job, principal == nil {
+                identityInJob = job.identity(of: request, identity)
+            }
+            partition = principal ?? identityInJob?.partition ?? identity(request)
         }
         if let job = snapshot.job {
             hasIdentityInJob = partition != .common
+            if identityInJob == nil { identityInJob = JobIdentities.Identity(partition: partition) }
             selecting = CredentialPartition.withoutCredentials(
                 request.head,
                 principal: settings?.principal?.field,

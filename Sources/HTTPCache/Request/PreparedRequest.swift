@@ -35,6 +35,9 @@ package final class PreparedRequest: Sendable {
     let ordinal: UInt64
     /// Whether the request has an identity of its own in the engine's job; `nil` without a job.
     let hasIdentityInJob: Bool?
+    /// The request's identity in the engine's job; `nil` without a job, and if the request bypasses
+    /// the store.
+    let identityInJob: JobIdentities.Identity?
     /// The reason that the request is not part of the engine's job, and therefore has no key.
     let exclusion: JobRun.Exclusion?
     /// Whether the request is part of the engine's job, so that the response belongs to the job.
@@ -200,6 +203,7 @@ package final class PreparedRequest: Sendable {
         isPerPrincipal = other.isPerPrincipal
         ordinal = other.ordinal
         hasIdentityInJob = other.hasIdentityInJob
+        identityInJob = other.identityInJob
         exclusion = other.exclusion
         hasCredentialFields = CredentialPartition.hasCredentials(request.head.headerFields)
         sharedCredentials = other.sharedCredentials
@@ -259,7 +263,7 @@ package final class PreparedRequest: Sendable {
         mode = OfflineMode.leastNetwork(snapshot.modes.mode(for: presentedTarget), settings?.mode)
         contact = snapshot.contact
         hasCredentialFields = CredentialPartition.hasCredentials(request.head.headerFields)
-        sharedCredentials =
+        let credentials =
             hasCredentialFields || secrets != nil ? snapshot.partitions.shared(by: request, settings) : nil
         var policy = snapshot.policy
         if let rules, rules.hasOverrides { policy.overriding = rules }
@@ -290,7 +294,13 @@ package final class PreparedRequest: Sendable {
             ) : KeyChoice(hasIdentityInJob: snapshot.job == nil ? nil : hasCredentialFields)
         key = choice.key
         hasIdentityInJob = choice.hasIdentityInJob
+        identityInJob = choice.identityInJob
         exclusion = choice.exclusion
+        if credentials != nil, let identity = choice.identityInJob?.partition {
+            sharedCredentials = identity == .common ? nil : identity
+        } else {
+            sharedCredentials = credentials
+        }
         selectingHead =
             isKeyed ? Self.selecting(choice.selecting, request.head, by: scheme, listed, cookies) : nil
     }

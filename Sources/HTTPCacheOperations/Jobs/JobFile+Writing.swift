@@ -15,6 +15,7 @@ extension JobFile.Header {
         if !secretParameters.isEmpty { writer.member("secret", secretParameters.sorted().joined(separator: " ")) }
         if !publicParameters.isEmpty { writer.member("public", publicParameters.sorted().joined(separator: " ")) }
         if doubtful > 0 { writer.member("doubtful", number: doubtful) }
+        if !cookies.isEmpty { writer.member("cookies", cookies.sorted().joined(separator: " ")) }
         if !passed.isEmpty {
             writer.object("passed") { writer in
                 for (method, count) in passed.sorted(by: { $0.key < $1.key }) { writer.member(method, number: count) }

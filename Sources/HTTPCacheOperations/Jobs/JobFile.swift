@@ -39,6 +39,8 @@ package enum JobFile {
         package var passed: [String: Int]
         /// The number of requests that are not in the file, because their URLs may contain secrets.
         package var doubtful = 0
+        /// The names of cookies that were left out of the responses. A replay sets none of them.
+        package var cookies: Set<String> = []
 
         /// The number of requests that were sent and cannot be answered, because they are not in
         /// the file.
@@ -69,7 +71,8 @@ package enum JobFile {
             return use
         }
 
-        /// Returns whether a text can be the name of a parameter in a file: ASCII without spaces.
+        /// Returns whether a text can be the name of a parameter or of a cookie in a file: ASCII
+        /// without spaces.
         package static func isParameterName(_ text: String) -> Bool {
             (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
         }

@@ -83,6 +83,7 @@ extension JobFile.Header {
         let command = try members.required("command")
         let passed = try members.counts("passed")
         let (secret, plain) = (try Self.names("secret", &members), try Self.names("public", &members))
+        let cookies = try Self.names("cookies", &members)
         self.init(
             name: name,
             made: Timestamp(milliseconds: Int64(clamping: made)),
@@ -91,7 +92,7 @@ extension JobFile.Header {
             keysPosts: try members.flag("posts"),
             passed: passed
         )
-        (secretParameters, publicParameters) = (secret, plain)
+        (secretParameters, publicParameters, self.cookies) = (secret, plain, cookies)
         doubtful = try members.count("doubtful")
         try members.end()
     }
@@ -108,7 +109,7 @@ extension JobFile.Header {
         return Set(names)
     }
 
-    /// The maximum number of names of parameters.
+    /// The maximum number of names of parameters, and of cookies.
     package static let maximumNames = 64
 }
 

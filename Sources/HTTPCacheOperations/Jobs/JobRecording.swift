@@ -34,6 +34,8 @@ package struct JobRecording: Sendable {
         package var doubtfulNames: Set<String> = []
         /// See ``JobRecording/doubtfulCount``.
         package var doubtful = 0
+        /// See ``JobRecording/cookies``.
+        package var cookies: Set<String> = []
 
         package init() {}
     }
@@ -61,9 +63,11 @@ package struct JobRecording: Sendable {
 
     /// The maximum number of methods that are counted by name. Clients can invent methods.
     private static let methodLimit = 16
-    /// The maximum number of names of parameters, and of origins with other identities, that are
-    /// kept.
+    /// The maximum number of names of parameters, of names of cookies, and of origins with other
+    /// identities, that are kept.
     private static let nameLimit = 16
+    /// The maximum length of a cookie's name, in bytes. An origin can invent names.
+    private static let cookieNameLength = 64
 
     private let limits: Limits
     private let publicParameters: Set<String>
@@ -78,6 +82,8 @@ package struct JobRecording: Sendable {
     package private(set) var doubtfulNames: Set<String> = []
     /// The number of these requests.
     package private(set) var doubtfulCount = 0
+    /// The names of cookies that clients got, and that are left out of the recorded responses.
+    package private(set) var cookies: Set<String> = []
     /// The limit that the job exceeds.
     package private(set) var exceeded: Limit?
 
@@ -93,14 +99,17 @@ package struct JobRecording: Sendable {
         result.otherIdentities = otherIdentities
         result.doubtfulNames = doubtfulNames
         result.doubtful = doubtfulCount
+        result.cookies = cookies
         return result
     }
 
-    /// Returns a job's first line with the numbers of requests that are not in the file.
+    /// Returns a job's first line with the numbers of requests that are not in the file, and the
+    /// names of the cookies that are not in the responses.
     package func completing(_ header: JobFile.Header) -> JobFile.Header {
         var header = header
         header.passed = passed
         header.doubtful = doubtfulCount
+        header.cookies = cookies
         return header
     }
 
@@ -115,7 +124,11 @@ package struct JobRecording: Sendable {
         guard !isFull else { return }
         let request = exchange.request
         switch exchange.ending {
-        case .kept: keep(request, exchange.ordinal)
+        case .kept:
+            keep(request, exchange.ordinal)
+            for name in exchange.cookies where cookies.count < Self.nameLimit {
+                if name.utf8.count <= Self.cookieNameLength { cookies.insert(name) }
+            }
         case .passed(let refusal): miss(request, exchange.ordinal, refusal.rawValue)
         case .failed(let code, _): miss(request, exchange.ordinal, code)
         case .excluded(let exclusion):

@@ -81,6 +81,19 @@ extension HTTPField {
             return !name.isEmpty && scanner.skip(UInt8(ascii: "=")) ? name : nil
         }
     }
+
+    /// The cookie that a `Set-Cookie` field sets, as clients send it back; `nil` if it does not
+    /// have the strict form of RFC 6265 §4.1.1.
+    package var settingCookie: RequestCookies.Cookie? {
+        withUnsafeBytesOfValue { bytes in
+            var scanner = ByteScanner(bytes)
+            let name = scanner.text(while: \.isCookieNameByte)
+            guard !name.isEmpty, scanner.skip(UInt8(ascii: "=")) else { return nil }
+            let value = scanner.text(while: \.isCookieValueByte)
+            guard scanner.isAtEnd || scanner.current == UInt8(ascii: ";") else { return nil }
+            return RequestCookies.Cookie(name: name, value: value)
+        }
+    }
 }
 
 extension ByteScanner {

@@ -40,9 +40,9 @@ extension CachePolicy {
     /// rule for `Set-Cookie` apply regardless of the operator's rules, with two exceptions: a
     /// `Cookie` that the operator ignores is not a credential, and cookies that are left out of the
     /// stored response (``PolicyOverrides/withoutCookies``) do not count in a response to a request
-    /// without credentials. If a rule overrides `must-revalidate` or
-    /// `s-maxage`, or sets the lifetime, then only `public` allows sharing a response to a request
-    /// with credentials.
+    /// without credentials. If a rule overrides `must-revalidate` or `s-maxage`, or sets the
+    /// lifetime, then only `public` allows sharing a response to a request with credentials. If
+    /// every cookie is left out (``leavesOutCredentials``), `Set-Cookie` keeps no response out.
     ///
     /// - Parameters:
     ///   - hasCredentials: whether the request has credentials, or the caller named a principal.
@@ -169,7 +169,7 @@ extension CachePolicy {
         // with another principal.
         let isForOffline = directives.forbidsStorage
         let allowsSharing = directives.allowsSharing && !isForOffline
-        let setsCookie = response.headerFields.contains(.setCookie)
+        let setsCookie = !leavesOutCredentials && response.headerFields.contains(.setCookie)
         // A cookie that is left out may still identify the client that has credentials. §7.3
         let leavesOut = setsCookie && leavesOutCookie(of: response.headerFields)
         let isBound = setsCookie && (hasCredentials || !leavesOutEveryCookie(of: response.headerFields))

@@ -45,6 +45,8 @@ package struct RecordingReport: Sendable, Hashable, Codable {
     package var doubtful: Int
     /// The names of the parameters that may be secrets.
     package var doubtfulNames: [String]
+    /// The names of cookies that clients got, and that are left out of the recorded responses.
+    package var cookies: [String]
     /// The reason that the client stated.
     package var reason: String?
     /// The client that began the recording.
@@ -83,6 +85,7 @@ package struct RecordingReport: Sendable, Hashable, Codable {
         otherCredentials = count.otherIdentities
         doubtful = count.doubtful
         doubtfulNames = count.doubtfulNames.sorted()
+        cookies = count.cookies.sorted()
         reason = plan?.reason
         by = plan?.client
     }

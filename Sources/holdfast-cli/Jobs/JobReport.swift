@@ -51,6 +51,8 @@ struct JobReport: Encodable {
     var passed: [String: Int]
     /// The number of requests that were not recorded, because their URLs may contain secrets.
     var doubtful: Int
+    /// The names of cookies that were left out of the responses.
+    var cookies: [String]
 
     init(_ header: JobFile.Header, _ forecast: JobForecast) {
         name = header.name.description
@@ -68,6 +70,7 @@ struct JobReport: Encodable {
         refusedCount = forecast.refusedCount
         passed = header.passed
         doubtful = header.doubtful
+        cookies = header.cookies.sorted()
     }
 
     var text: String { ([headline] + details.map { "  " + $0 }).joined(separator: "\n") }
@@ -102,6 +105,10 @@ struct JobReport: Encodable {
             lines.append(
                 "not recorded: \(doubtful) \(doubtful == 1 ? "request" : "requests") with parameters that may be secrets"
             )
+        }
+        if !cookies.isEmpty {
+            let names = cookies.map { "'\($0)'" }.joined(separator: ", ")
+            lines.append("recorded without cookies: a replay does not set \(names)")
         }
         return lines
     }

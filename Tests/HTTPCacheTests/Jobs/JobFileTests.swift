@@ -38,6 +38,7 @@ import Testing
         header.secretParameters = ["key", "a[b]"]
         header.publicParameters = ["state"]
         header.doubtful = 3
+        header.cookies = ["__cf_bm", "sid"]
         let target = try TargetURI("https://a.example:8443/x?a=1&b=%22")
         return (
             header,
@@ -103,6 +104,7 @@ import Testing
             (first.replacing("}", with: ",\"made\":1}") + "\n", 1, "twice"),
             (first.replacing("}", with: ",\"public\":\"\u{e4}\"}") + "\n", 1, "'public'"),
             (first.replacing("}", with: ",\"doubtful\":-1}") + "\n", 1, "'doubtful'"),
+            (first.replacing("}", with: ",\"cookies\":\"\u{e4}\"}") + "\n", 1, "'cookies'"),
             (first.replacing("}", with: ",\"passed\":{\"PUT\":9000000000000000000}}") + "\n", 1, "'passed'"),
             (first + "\n\n", 2, "is not JSON"), (first + "\n" + first + "\n", 2, "'method'"),
             (first + "\n" + second.replacing("GET", with: "G T") + "\n", 2, "'method'"),

@@ -87,6 +87,24 @@ import Testing
         #expect(recording.passed.count == 17 && recording.passed.values.reduce(0, +) == 103)
     }
 
+    @Test func cookiesThatAreLeftOutAreNamed() throws {
+        let header = JobFile.Header(
+            name: try #require(JobName("deps")),
+            made: Timestamp(milliseconds: 0),
+            command: "",
+            partition: try #require(JobPartition(String(repeating: "0", count: 32)))
+        )
+        var exchanges = [try exchange(1), try exchange(2, at: "/other", [:], .passed(.responseNoStore))]
+        exchanges[0].cookies = ["sid", "__cf_bm"]
+        exchanges[1].cookies = ["other"]
+        #expect(recorded(exchanges).completing(header).cookies == ["sid", "__cf_bm"])
+        // Origins can invent names.
+        exchanges[0].cookies = (0..<100).map { "c\($0)" }
+        #expect(recorded(exchanges).cookies.count == 16)
+        exchanges[0].cookies = [String(repeating: "c", count: 65)]
+        #expect(recorded(exchanges).cookies.isEmpty)
+    }
+
     @Test func limitsEndTheRecording() throws {
         var limits = JobRecording.Limits()
         limits.requests = 3
