@@ -305,7 +305,7 @@ struct ExchangeFlow: Sendable {
         guard case .waiting = state else { preconditionFailure("No fetch was in progress.") }
         switch delivery {
         case .shared(let head, let response, let reader, let notStored):
-            guard isFitting(head), !isCollapsed || policy.mayServeCollapsed(head) else { return fetchAlone() }
+            guard isFitting(head), !isCollapsed || mayServeCollapsed(head) else { return fetchAlone() }
             state = .ended
             var outcome = outcome
             outcome.isStored = notStored == nil && !isCollapsed
@@ -358,6 +358,10 @@ struct ExchangeFlow: Sendable {
     /// Returns whether a shared fetch's response matches this request's variant.
     private func isFitting(_ head: StoredResponseHead) -> Bool {
         !isCollapsed || policy.matchesVariant(head, prepared.selecting)
+    }
+
+    private func mayServeCollapsed(_ head: StoredResponseHead) -> Bool {
+        prepared.sharesArrivingResponses || policy.mayServeCollapsed(head)
     }
 
     private var outcome: CacheOutcome { CacheOutcome(forward: plan?.fetch.reason, isCollapsed: isCollapsed) }

@@ -178,6 +178,7 @@ package struct ReuseMachine: Sendable {
     /// Returns whether a response that another request received before this request arrived, and
     /// that is not stored yet, may serve this request. RFC 9111 §4
     package func mayReuse(_ head: StoredResponseHead) -> Bool {
+        if prepared.sharesArrivingResponses { return true }
         let decision = policy.reuse(of: head, for: request, at: now).decision
         return !asksOriginFirst && (decision == .fresh || decision == .staleAllowed)
     }

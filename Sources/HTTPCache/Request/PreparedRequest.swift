@@ -42,6 +42,12 @@ package final class PreparedRequest: Sendable {
     let exclusion: JobRun.Exclusion?
     /// Whether the request is part of the engine's job, so that the response belongs to the job.
     var isInJob: Bool { hasIdentityInJob != nil && key != nil }
+    /// Whether a response to another request that is arriving serves this request, whatever the
+    /// directives of both.
+    ///
+    /// A recording keeps one response for each request, so another fetch at the same moment would
+    /// only replace the response, and may be billed.
+    var sharesArrivingResponses: Bool { isInJob }
     /// Whether the request has fields that identify its sender, regardless of the rules for these
     /// fields.
     let hasCredentialFields: Bool

@@ -12,6 +12,7 @@ import urllib.request
 
 keys, count, release = os.environ["KEYS"].split(), int(os.environ["CLIENTS"]), os.environ["RELEASE"]
 opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+more = json.loads(os.environ.get("FIELDS", "{}"))
 results, failures = [None] * count, []
 
 
@@ -24,7 +25,7 @@ together, all_have_one = threading.Barrier(count), threading.Barrier(count, acti
 
 
 def ask(number):
-    fields = {"Content-Type": "application/json", "Authorization": f"Bearer {keys[number % len(keys)]}"}
+    fields = {"Content-Type": "application/json", "Authorization": f"Bearer {keys[number % len(keys)]}"} | more
     request = urllib.request.Request(os.environ["HOLDFAST_URL"] + sys.argv[1], sys.argv[2].encode(), fields)
     try:
         together.wait(30)
