@@ -5,10 +5,9 @@ import secrets
 import shutil
 import subprocess
 import sys
-import threading
 
 from commands import HERE, PATIENCE, PROGRAM, ROOT, JobTest, Outcome, files_with, plain_environment, without_route
-from kill_tests import Origin
+from kill_tests import Versions
 from paid_api import PaidAPI
 from parts import Authority, Replica
 
@@ -77,9 +76,8 @@ class Examples(JobTest):
         self.assertEqual(answer(first), answer(replayed))
 
     def test_downloads_survive_an_outage_of_their_host(self):
-        host = Origin()
-        stopped = threading.Event()
-        self.addCleanup(lambda: stopped.is_set() or (host.shutdown(), host.server_close()))
+        host = Versions()
+        self.addCleanup(host.end)
         host.version = "v1"
         variables = {"HOST": self.configure("29-download-host.yaml", "https://downloads.example.com", host.url)}
         file = self.ci / "tool-1.4.2.tar.gz"
@@ -90,9 +88,7 @@ class Examples(JobTest):
         self.assert_ended(0, self.make("downloads", **variables))
         second = file.read_bytes()
         self.assertIn(b"of v2\n", second)
-        host.shutdown()
-        host.server_close()
-        stopped.set()
+        host.end()
         file.unlink()
         for isolated in (False, True):
             self.assert_ended(0, self.make("downloads", isolated=isolated, **variables))

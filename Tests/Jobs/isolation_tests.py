@@ -1,16 +1,15 @@
 """Partitions of jobs: a gateway on the same store serves no byte of a job, a job none of a gateway, and two jobs never meet."""
 
-import http.server
 import itertools
 import json
 import random
 import secrets
 import sys
-import threading
 import urllib.error
 import urllib.request
 
 from commands import HERE, QUICK, SEED, JobTest, serving
+from origins import Origin
 
 REQUESTS = 60 if QUICK else 1_000
 PATHS = ["/plain", "/private", "/vary", "/cookie", "/page?b=2&a=1", "/strict"]
@@ -20,48 +19,21 @@ FIELDS = {
 }  # fmt: skip
 
 
-class Origin(http.server.ThreadingHTTPServer):
+class Marking(Origin):
     """Writes a mark into each response: who asks at this time, and a number."""
 
-    daemon_threads = True
-    request_queue_size = 128
-
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
         self.mark, self.numbers = "none", itertools.count()
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        super().__init__()
 
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.server_port}"
-
-    def handle_error(self, request, client_address):
-        pass
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def log_message(self, *_):
-        pass
-
-    def do_GET(self):  # noqa: N802
-        path = self.path.partition("?")[0]
-        body = f"{self.server.mark} {next(self.server.numbers)} {self.path}".encode()
-        self.send_response(200)
-        self.send_header("Cache-Control", FIELDS.get(path, "max-age=60"))
-        self.send_header("ETag", f'"{secrets.token_hex(8)}"')
+    def answer(self, target):
+        path = target.partition("?")[0]
+        fields = {"Cache-Control": FIELDS.get(path, "max-age=60"), "ETag": f'"{secrets.token_hex(8)}"'}
         if path == "/vary":
-            self.send_header("Vary", "Authorization, Accept-Language")
+            fields["Vary"] = "Authorization, Accept-Language"
         if path == "/cookie":
-            self.send_header("Set-Cookie", f"sid={self.server.mark}")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
-
-    do_HEAD = do_GET  # noqa: N815
+            fields["Set-Cookie"] = f"sid={self.mark}"
+        return f"{self.mark} {next(self.numbers)} {target}".encode(), fields
 
 
 class Isolation(JobTest):
@@ -69,9 +41,8 @@ class Isolation(JobTest):
 
     def setUp(self):
         super().setUp()
-        self.origin = Origin()
-        self.addCleanup(self.origin.server_close)
-        self.addCleanup(self.origin.shutdown)
+        self.origin = Marking()
+        self.addCleanup(self.origin.end)
         self.results = self.folder / "results.json"
         text = f'version: 1\nroutes:\n  - {{name: site, origin: "{self.origin.url}"}}\n'
         self.site = self.commands(text, RESULTS=str(self.results))

@@ -1,53 +1,28 @@
 """`kill -9` of a recording at random moments: the store is whole, and the job is the old one, the new one or none."""
 
-import http.server
 import json
 import random
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 from commands import HERE, PROGRAM, QUICK, SEED, JobTest
+from origins import Origin
 
 MOMENTS = 4 if QUICK else 100
 PATHS = [f"/file-{number}" for number in range(12)]
 
 
-class Origin(http.server.ThreadingHTTPServer):
+class Versions(Origin):
     """Answers each path with its name, the origin's version and some bytes, so that a response takes several writes."""
 
-    daemon_threads = True
-    request_queue_size = 128
-
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
         self.version = "none"
-        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        super().__init__()
 
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.server_port}"
-
-    def handle_error(self, request, client_address):
-        pass
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def log_message(self, *_):
-        pass
-
-    def do_GET(self):  # noqa: N802
-        body = content(self.path, self.server.version).encode()
-        self.send_response(200)
-        self.send_header("Cache-Control", "max-age=86400")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+    def answer(self, path):
+        return content(path, self.version).encode(), {"Cache-Control": "max-age=86400"}
 
 
 def content(path, version):
@@ -57,9 +32,8 @@ def content(path, version):
 class Kills(JobTest):
     def setUp(self):
         super().setUp()
-        self.origin = Origin()
-        self.addCleanup(self.origin.server_close)
-        self.addCleanup(self.origin.shutdown)
+        self.origin = Versions()
+        self.addCleanup(self.origin.end)
         self.results = self.folder / "results.json"
         text = f'version: 1\nroutes:\n  - {{name: files, origin: "{self.origin.url}"}}\n'
         self.files = self.commands(text, RESULTS=str(self.results))

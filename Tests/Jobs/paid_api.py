@@ -9,10 +9,11 @@ LARGE    the stream is larger than the rule allows
 WAIT     the stream stops after its first event until `release` is called
 """
 
-import http.server
 import json
 import secrets
 import threading
+
+import origins
 
 COOKIE = "planted-c00kie-" + secrets.token_hex(8)
 WORDS = "Bread keeps longer in a cool dry place , and a store keeps what was asked .".split()
@@ -68,26 +69,20 @@ def anthropic_answer(answer, prompt):
     }  # fmt: skip
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def log_message(self, *_):
-        pass
-
+class Handler(origins.Handler):
     def do_GET(self):  # noqa: N802
         if self.path == "/release":
             self.server.waiting.set()
             return self.respond(b"{}")
         if not self.is_allowed():
             return self.respond(b'{"error":{"message":"a key is needed"}}', 401)
-        return self.respond(json.dumps({"object": "list", "data": [{"id": "gpt-sample", "object": "model"}], "answer": self.server.answer(self)}).encode())
+        return self.respond(json.dumps({"object": "list", "data": [{"id": "gpt-sample", "object": "model"}], "answer": self.server.call(self)}).encode())
 
     def do_POST(self):  # noqa: N802
         content = self.content()
         if not self.is_allowed():
             return self.respond(b'{"error":{"message":"a key is needed"}}', 401)
-        answer = self.server.answer(self)
+        answer = self.server.call(self)
         # Python's numbers have no limit, so two IDs above 2^53 stay two.
         asked = json.loads(content)
         if self.path.startswith("/v1/echo"):
@@ -146,33 +141,18 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(b"0\r\n\r\n")
 
 
-class PaidAPI(http.server.ThreadingHTTPServer):
-    """The replica, on a free port of 127.0.0.1, in threads of this process."""
+class PaidAPI(origins.Origin):
+    """The replica."""
 
-    daemon_threads = True
-    request_queue_size = 128
+    handler = Handler
     sets_cookies = True
 
     def __init__(self, *keys):
-        super().__init__(("127.0.0.1", 0), Handler)
         self.keys, self.calls, self.lock, self.waiting = set(keys), [], threading.Lock(), threading.Event()
-        self.thread = threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        self.thread.start()
+        super().__init__()
 
-    @property
-    def url(self):
-        return f"http://127.0.0.1:{self.server_port}"
-
-    def answer(self, handler):
-        """Counts the call; its own name."""
+    def call(self, handler):
+        """Counts a call, and returns a name of its own."""
         with self.lock:
             self.calls.append((handler.command, handler.path))
         return secrets.token_hex(12)
-
-    def end(self):
-        self.shutdown()
-        self.server_close()
-        self.thread.join()
-
-    def handle_error(self, request, client_address):
-        pass
