@@ -5,10 +5,12 @@ import json
 import os
 import pathlib
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.parse
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -117,11 +119,35 @@ class JobTest(unittest.TestCase):
     def assert_ended(self, status, outcome):
         self.assertEqual(status, outcome.status, repr(outcome))
 
+    def remove(self, store, entry):
+        """Removes the stored response to a request, as an eviction would."""
+        with sqlite3.connect(next(store.glob("*.sqlite"))) as database:
+            url = urllib.parse.urlsplit(entry["url"])
+            content = bytes.fromhex(entry.get("content", "").removeprefix("sha256:"))
+            # The key has the path, with its length before it, the query and the content's digest.
+            found = [
+                row for row, key, variant in database.execute("SELECT id, key, variant FROM entry") if prefixed(url.path) in key and url.query.encode() in key and content in key
+                and all(value.encode() in variant for name, value in entry.get("fields", {}).items() if name not in ("content-type", "content-encoding"))
+            ]  # fmt: skip
+            self.assertEqual(1, len(found), f"{entry} is stored {len(found)} times")
+            database.execute("DELETE FROM entry WHERE id = ?", found)
+        database.close()
+
     def assert_runs(self, commands, name, requests=None):
         state = commands.states()[name]
         self.assertTrue(state["wouldRun"], state)
         if requests is not None:
             self.assertEqual(requests, state["requests"], state)
+
+
+def prefixed(text):
+    """A text as keys have it: its length and one as a variable number of bytes, of which only the last is below 128."""
+    text = text.encode()
+    length, digits = len(text) + 1, b""
+    while length >= 128:
+        digits += bytes([length % 128 + 128])
+        length //= 128
+    return digits + bytes([length]) + text
 
 
 def plain_environment(home):

@@ -6,7 +6,6 @@ import os
 import pathlib
 import random
 import shutil
-import sqlite3
 import sys
 import urllib.parse
 
@@ -85,20 +84,6 @@ class Packages(JobTest):
         shutil.rmtree(target, ignore_errors=True)
         outcome = commands.replay("deps", self.command(target))
         return outcome, self.content(target) if outcome.status == 0 else None
-
-    def remove(self, store, entry):
-        """Removes the stored response to a request, as an eviction would."""
-        with sqlite3.connect(next(store.glob("*.sqlite"))) as database:
-            url = urllib.parse.urlsplit(entry["url"])
-            content = bytes.fromhex(entry.get("content", "").removeprefix("sha256:"))
-            # The key has the path, with its length before it, the query and the content's digest.
-            found = [
-                row for row, key, variant in database.execute("SELECT id, key, variant FROM entry") if prefixed(url.path) in key and url.query.encode() in key and content in key
-                and all(value.encode() in variant for name, value in entry.get("fields", {}).items() if name not in ("content-type", "content-encoding"))
-            ]  # fmt: skip
-            self.assertEqual(1, len(found), f"{entry} is stored {len(found)} times")
-            database.execute("DELETE FROM entry WHERE id = ?", found)
-        database.close()
 
     def damaged(self, entry, damage):
         """A store whose job has this one damage."""
@@ -220,13 +205,3 @@ class Git(Packages):
 
     def content(self, target):
         return content_of(target, ignored={".git"})
-
-
-def prefixed(text):
-    """A text as keys have it: its length and one as a variable number of bytes, of which only the last is below 128."""
-    text = text.encode()
-    length, digits = len(text) + 1, b""
-    while length >= 128:
-        digits += bytes([length % 128 + 128])
-        length //= 128
-    return digits + bytes([length]) + text

@@ -1,16 +1,12 @@
 """Chromium, with a page of a hundred assets on two hosts, over HTTP/2 and TLS."""
 
 import hashlib
-import os
-import shutil
 import unittest
 import urllib.parse
 
+from browsers import CHROMIUM, launch
 from parts import PATIENCE, PackageTest, stale
 from replicas.site import COUNT, png
-
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-OPTIONS = ["--disable-dev-shm-usage", "--no-proxy-server", "--disable-background-networking", "--disable-component-update"]
 
 
 class Chromium(PackageTest):
@@ -22,8 +18,7 @@ class Chromium(PackageTest):
 
         self.playwright = sync_playwright().start()
         self.addCleanup(self.playwright.stop)
-        options = OPTIONS + (["--no-sandbox"] if os.geteuid() == 0 else [])
-        self.browser = self.playwright.chromium.launch(executable_path=CHROMIUM, args=options)
+        self.browser = launch(self.playwright)
         self.addCleanup(self.browser.close)
 
     def load(self):
