@@ -18,8 +18,9 @@
 # they take turns, and fails if the new one takes more than 1.05 of the old one's CPU for a hit or a
 # miss (the median of the rounds' ratios), or more than 1.03 of its instructions (callgrind). Cases:
 # instructions (hits from memory over HTTP/1 and HTTP/2, hits from disk, misses), guards: a hit with
-# an address list and a rate, hit_1k, miss, and log: hits with the access log off, with notable
-# requests, and with all.
+# an address list and a rate, recording: a miss that a recording of the new program records (at most
+# 1.05 of the instructions) and a hit beside it, hit_1k, miss, and log: hits with the access log off,
+# with notable requests, and with all.
 #
 # The server runs on the first core, wrk and the origin on the second. For Linux. Installs missing
 # programs on Debian and Ubuntu.

@@ -1,5 +1,7 @@
 """An old and a new program side by side: the cost of hits and misses, and its limits."""
 
+import http.client
+import json
 import os
 import re
 import signal
@@ -17,12 +19,14 @@ PROCESSOR_LIMIT, INSTRUCTION_LIMIT = 1.05, 1.03
 METRICS_LIMIT, NOTABLE_LIMIT, ALL_LIMIT = 1.03, 1.01, 1.15
 # Of the instructions of a hit without guards.
 GUARDS_LIMIT = 1.02
+# Of the instructions of a miss without a recording, and of a hit at the gateway's own listener.
+RECORDED_LIMIT, BESIDE_LIMIT = 1.05, 1.01
 
 
 class Programs(Cases):
     """The cases of Cases that compare, with the old program in place of the peers."""
 
-    NAMES = ["instructions", "guards", "hit_1k", "miss", "log"]
+    NAMES = ["instructions", "guards", "recording", "hit_1k", "miss", "log"]
 
     def pair(self, origin):
         """Starts both programs, each with a store of its own."""
@@ -98,6 +102,16 @@ class Programs(Cases):
         name = f"{HIT.name}, with an address list and a rate: instructions"
         self.results.limit(f"{name}, of those without", on / off, ("at most", GUARDS_LIMIT), digits=3)
 
+    def recording(self):
+        """What a recording adds to a miss that it records, and to a hit of the gateway that runs beside it, of the new program."""
+        origin = self.start(servers.origin(self.folder))
+        for kind, at, limit in [(STORED, "recorded", RECORDED_LIMIT), (HIT, "beside", BESIDE_LIMIT), (HIT, "recorded", None)]:
+            off, on = (self.instructions_of(each, f"{each.label}-{at}-{each.recording}", self.options.binary[1], origin)
+                       for each in (kind, replace(kind, recording=at)))  # fmt: skip
+            words = "recorded" if at == "recorded" else "with a recording beside it"
+            limits = [("at most", limit)] if limit else []
+            self.results.limit(f"{kind.name}, {words}: instructions, of those without a recording", on / off, *limits, digits=3)
+
     def instructions_of(self, kind, name, binary, origin):
         """The difference between a long run and a short one, for each request.
 
@@ -120,7 +134,8 @@ class Programs(Cases):
         server.environment = {"SWIFT_DETERMINISTIC_HASHING": "1", "LD_PRELOAD": self.main_queue()}
         server.patience = 300
         self.start(server)
-        kind.ask(server.port, kind, count)
+        recorded = begin_recording(server.store) if kind.recording else None
+        kind.ask(recorded if kind.recording == "recorded" else server.port, kind, count)
         server.process.send_signal(signal.SIGTERM)
         server.process.wait(server.patience)
         os.remove(stripped)
@@ -163,6 +178,21 @@ def ask_one_by_one(port, kind, count):
                 raise Failure(f"Request {number} is {'no' if expected else 'a'} hit: {head!r}")
 
 
+def begin_recording(store):
+    """Begins a recording, which ends with the program. Returns the port of its address."""
+    connection = http.client.HTTPConnection("localhost", timeout=300)
+    connection.sock = socket.socket(socket.AF_UNIX)
+    connection.sock.settimeout(300)
+    connection.sock.connect(os.path.join(store, "control.sock"))
+    connection.request("POST", "/v1/recordings", json.dumps({"name": "measured"}), {"Content-Type": "application/json"})
+    response = connection.getresponse()
+    text = response.read()
+    connection.close()
+    if response.status != 200:
+        raise Failure(f"The recording did not begin: {text!r}")
+    return int(json.loads(text)["url"].rpartition(":")[2])
+
+
 def ask_over_http2(port, kind, count):
     """Sends requests on one HTTP/2 connection, one stream at a time."""
     # The first response is stored, so that each of h2load's requests is a hit.
@@ -186,17 +216,20 @@ class Kind:
     memory: str = "256 MiB"
     extra: str = ""
     limits: str = ""
+    # "recorded" if the requests are recorded, "beside" if another address records.
+    recording: str = ""
     ask: callable = ask_one_by_one
 
 
 HIT = Kind("Hit, 1 KiB, from memory", "hit", "/1k/")
+STORED = Kind("Miss that is stored, 1 KiB", "stored", "/1k/", hits=False)
 KINDS = [
     HIT,
     Kind("Hit, 1 KiB, from memory, HTTP/2", "h2", "/1k/", ask=ask_over_http2),
     # 4 MiB in turn, so that the memory tier never has the next one.
     Kind("Hit, 8 KiB, from disk", "disk", "/8k/", targets=500, memory="1 MiB"),
     Kind("Miss passing through, 1 KiB", "pass", "/pass/", hits=False),
-    Kind("Miss that is stored, 1 KiB", "stored", "/1k/", hits=False),
+    STORED,
 ]
 # A rate that no run reaches.
 ALLOW, RATE = "clients: {allow: [127.0.0.0/8]}", ", requests: {rate: 1000000/s, burst: 1000000, by: address}"
