@@ -9,7 +9,8 @@ struct Show: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows an entry's metadata, header fields, and the start of its body.",
         discussion: """
-            KEY is a URL, an object's key, or an ID from 'cache-dump list' (four digits or more). A URL may \
+            KEY is a URL, an object's key, or an ID from 'cache-dump list' (four digits or more). The URL is the \
+            origin's: no configuration is read, so the URLs that a gateway's clients request are not known. A URL may \
             have several entries: variants, methods, principals. All are shown; '--entry' selects one.
 
             JSON: one object per entry, with the keys of 'list' and: tags, fields and selectingFields (arrays of \
@@ -27,7 +28,7 @@ struct Show: AsyncParsableCommand {
 
     @OptionGroup var options: StoreOptions
 
-    @Argument(help: "URL, key of an object, or ID.")
+    @Argument(help: "URL of the origin, key of an object, or ID.")
     var key: String
 
     @Option(

@@ -100,6 +100,12 @@ struct HoldfastPinTests {
                 #expect(unpin.text.hasPrefix("Unpinned 1 of 1 selected responses."), "\(unpin)")
                 let host = try await tool.run("purge", "--host", "gateway.test", "--config", folder.file)
                 #expect(host.error.contains("use '--prefix \(origin.baseURL)/'."), "\(host)")
+                // Without the file, the routes are not known.
+                let purge = try await tool.run("purge", "http://gateway.test/other", "--store", folder.store)
+                #expect(purge.status == 0 && purge.error.contains("found only with '--config'"), "\(purge)")
+                let known = try await tool.run("purge", "http://gateway.test/no", "--config", folder.file)
+                #expect(!known.error.contains("found only with '--config'"), "\(known)")
+                #expect(try await tool.run("purge", "--help").text.contains("with '--config', or if a gateway"))
             }
         }
     }

@@ -153,6 +153,30 @@ import Testing
         #expect(!log.text.contains("secret-1"))
     }
 
+    /// The query of a URL may name a person.
+    @Test func failureIsLoggedWithoutQuery() async throws {
+        struct Page: Endpoint {
+            typealias Response = Data
+            let baseURL = ScriptedFixture.host
+            let path = "/n"
+            var task: HTTPTask { .query(["user": "ada"]) }
+        }
+        struct Numbers: Endpoint {
+            typealias Response = [Int]
+            let baseURL = ScriptedFixture.host
+            let path = "/n"
+            var task: HTTPTask { .query(["user": "ada"]) }
+        }
+        let log = RecordedLog()
+        try await run(logger: log.logger(.info)) { fixture in
+            fixture.script("/n?user=ada", Self.html)
+            _ = try await fixture.client.fetch(Page())
+            #expect(try await fixture.client.stored(Numbers()) == nil)
+        }
+        #expect(log.text.contains("Stored response not usable") && log.text.contains("/n?REDACTED"))
+        #expect(!log.text.contains("ada"))
+    }
+
     // MARK: Decoding once
 
     @Test func callerGetsTheValueThatTheCheckDecoded() async throws {

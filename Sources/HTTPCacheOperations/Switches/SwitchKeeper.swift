@@ -146,13 +146,11 @@ package actor SwitchKeeper {
     }
 
     private func log(_ message: Logger.Message, _ one: Switch) {
-        logger.notice(
-            message,
-            metadata: [
-                "switch": "\(one.subject)", "switch.value": "\(one.mode?.rawValue ?? "drained")",
-                "switch.until": "\(one.until.rfc3339)", "switch.reason": "\(one.reason ?? "")",
-                "control.client": "\(one.client)",
-            ]
-        )
+        var metadata: Logger.Metadata = [
+            "switch": "\(one.subject)", "switch.value": "\(one.mode?.rawValue ?? "drained")",
+            "switch.until": "\(one.until.rfc3339)", "control.client": "\(one.client)",
+        ]
+        metadata["switch.reason"] = one.reason.map { "\($0)" }
+        logger.notice(message, metadata: metadata)
     }
 }

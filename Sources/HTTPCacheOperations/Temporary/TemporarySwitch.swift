@@ -98,13 +98,12 @@ package actor TemporarySwitch<Value: TemporaryValue> {
         stopTimer()
         apply { $0.temporary = temporary }
         let name = Value.settingName
-        logger.notice(
-            "A temporary \(name) is in force",
-            metadata: [
-                name: "\(temporary.value.logged)", "\(name).until": "\(temporary.until.rfc3339)",
-                "\(name).reason": "\(temporary.reason ?? "")", "control.client": "\(temporary.client)",
-            ]
-        )
+        var metadata: Logger.Metadata = [
+            name: "\(temporary.value.logged)", "\(name).until": "\(temporary.until.rfc3339)",
+            "control.client": "\(temporary.client)",
+        ]
+        metadata["\(name).reason"] = temporary.reason.map { "\($0)" }
+        logger.notice("A temporary \(name) is in force", metadata: metadata)
         let sleeper = sleeper
         // The timer belongs to the switch, not to the request that set the value.
         timer = Task { [weak self] in

@@ -186,6 +186,19 @@ package enum Redaction {
         return uri[...mark] + placeholder
     }
 
+    /// Returns a message with the query of each URL in it replaced. A URL ends at a space, and the
+    /// quote that closes it stays.
+    package static func withoutQueries(in message: String) -> String {
+        message.split(separator: " ", omittingEmptySubsequences: false).map { word in
+            guard word.contains("://"), let mark = word.utf8.firstIndex(of: UInt8(ascii: "?")) else {
+                return String(word)
+            }
+            // A query may contain a quote.
+            let quote = word.utf8[mark...].lastIndex(of: UInt8(ascii: "'"))
+            return String(word[...mark]) + placeholder + (quote.map { String(word[$0...]) } ?? "")
+        }.joined(separator: " ")
+    }
+
     /// Returns a `Link` value with each query replaced. RFC 8288 §3
     private static func withoutQueries(_ links: String) -> String {
         links.split(separator: ">", omittingEmptySubsequences: false).map { withoutQuery(String($0)) }

@@ -63,7 +63,7 @@ extension CachingClient {
             case .truncated, .transportFailed:
                 // The entry is damaged. A 304 would confirm unreadable content, so the client
                 // fetches and stores the whole response.
-                logger.warning("Stored response not readable", metadata: ["error": "\(error)"])
+                logger.warning("Stored response not readable", metadata: ["error": "\(error.logged)"])
                 var again = prepared
                 again.request.ignoresStored = true
                 return try await deliver(call, again, .networkOnly)
@@ -71,7 +71,7 @@ extension CachingClient {
                 // A miss for this type. If the origin confirmed the content, the origin has no
                 // other.
                 guard response.source == .store else { return nil }
-                logger.warning("Stored response not usable", metadata: ["error": "\(error)"])
+                logger.warning("Stored response not usable", metadata: ["error": "\(error.logged)"])
                 return try await deliver(call, prepared, .networkOnly)
             }
         }
@@ -85,7 +85,7 @@ extension CachingClient {
         if error.code == .truncated {
             fallback.emission.outcome.noteUnreachable()
         } else {
-            logger.warning("Response not usable; using the stored response", metadata: ["error": "\(error)"])
+            logger.warning("Response not usable; using the stored response", metadata: ["error": "\(error.logged)"])
             fallback.emission.outcome.noteGuarded(from: response.head.status)
         }
         return fallback

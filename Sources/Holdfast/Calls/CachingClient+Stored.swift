@@ -86,7 +86,7 @@ extension CachingClient {
             default:
                 // Treat the response as a miss for this type, and log the error. The stored bytes
                 // stay for types that can read them.
-                logger.warning("Stored response not usable", metadata: ["error": "\(error)"])
+                logger.warning("Stored response not usable", metadata: ["error": "\(error.logged)"])
                 return nil
             }
         }

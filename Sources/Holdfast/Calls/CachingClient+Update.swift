@@ -122,7 +122,7 @@ extension CachingClient {
             let error = HoldfastError(error, target: prepared.target)
             if error.code == .closed { throw error }
             if error.code != .offlineMiss, error.code != .staleForbidden {
-                logger.warning("Stored response not usable", metadata: ["error": "\(error)"])
+                logger.warning("Stored response not usable", metadata: ["error": "\(error.logged)"])
             }
             return nil
         }

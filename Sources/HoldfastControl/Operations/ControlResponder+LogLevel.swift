@@ -20,13 +20,12 @@ extension ControlResponder {
         let asked = try LogLevelRequest(json: try await Self.content(of: request))
         let temporary = try asked.temporary(own: levels.own, at: clock.now(), by: context.client.name)
         levels.set(temporary)
-        logger.notice(
-            "Log level set",
-            metadata: [
-                "log.level": "\(levels.level)", "log.until": "\(temporary.map { EndTime.text($0.until) } ?? "")",
-                "log.reason": "\(asked.reason ?? "")", "control.client": "\(context.client.name)",
-            ]
-        )
+        var metadata: Logger.Metadata = [
+            "log.level": "\(levels.level)", "control.client": "\(context.client.name)",
+        ]
+        metadata["log.until"] = temporary.map { "\(EndTime.text($0.until))" }
+        metadata["log.reason"] = asked.reason.map { "\($0)" }
+        logger.notice("Log level set", metadata: metadata)
         return try Self.response(.ok, LogLevelReport(levels))
     }
 }

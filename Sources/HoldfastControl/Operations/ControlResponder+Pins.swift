@@ -40,14 +40,12 @@ extension ControlResponder {
             )
         }
         if !change.dryRun {
-            logger.notice(
-                change.pinned ? "Pinned" : "Unpinned",
-                metadata: [
-                    "control.client": "\(context.client.name)", "pin.selectors": "\(change.select.count)",
-                    "pin.responses": "\(result.changed)", "pin.bytes": "\(result.pins.bytes)",
-                    "pin.reason": "\(change.reason ?? "")",
-                ]
-            )
+            var metadata: Logger.Metadata = [
+                "control.client": "\(context.client.name)", "pin.selectors": "\(change.select.count)",
+                "pin.responses": "\(result.changed)", "pin.bytes": "\(result.pins.bytes)",
+            ]
+            metadata["pin.reason"] = change.reason.map { "\($0)" }
+            logger.notice(change.pinned ? "Pinned" : "Unpinned", metadata: metadata)
         }
         return try Self.response(.ok, result)
     }

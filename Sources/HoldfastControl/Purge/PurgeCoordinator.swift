@@ -213,16 +213,16 @@ actor PurgeCoordinator {
             outcome: .matched(result.matched)
         )
         history.append(record)
-        logger.notice(
-            "Purged",
-            metadata: [
-                "control.client": "\(client)", "purge.action": "\(purge.action.rawValue)",
-                "purge.selectors": "\(purge.select.count)",
-                "purge.covers": "\(purge.coverage.map(\.text).joined(separator: "; "))",
-                "purge.responses": "\(result.matched.responses)",
-                "purge.sequence": "\(sequence)", "purge.reason": "\(purge.reason ?? "")",
-            ]
-        )
+        var metadata: Logger.Metadata = [
+            "control.client": "\(client)", "purge.action": "\(purge.action.rawValue)",
+            "purge.selectors": "\(purge.select.count)", "purge.responses": "\(result.matched.responses)",
+            "purge.sequence": "\(sequence)",
+        ]
+        if !purge.coverage.isEmpty {
+            metadata["purge.covers"] = "\(purge.coverage.map(\.text).joined(separator: "; "))"
+        }
+        metadata["purge.reason"] = purge.reason.map { "\($0)" }
+        logger.notice("Purged", metadata: metadata)
     }
 
     /// Returns the problem that the client receives for an error.

@@ -9,7 +9,7 @@ import HoldfastGateway
 struct SelectorOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "Absolute http or https URLs, as the origin has them or as clients request them.",
+            "Absolute http or https URLs, as the origin has them; with '--config', or if a gateway has the store open, also as clients request them.",
             valueName: "url"
         )
     )
@@ -86,6 +86,10 @@ struct SelectorOptions: ParsableArguments {
         }
         if let tag = tags.first(where: { $0.contains(",") }) {
             text += " '\(tag)' is one tag. For several tags, repeat '--tag'."
+        }
+        if location.socket == nil, !(urls + prefixes).isEmpty, (try? location.namedStore(warns: false))?.routes == nil {
+            text +=
+                " If no gateway has the store open, a URL that clients request is found only with '--config', whose routes lead to the origin's URL."
         }
         if let tag = tags.first(where: { $0.contains("*") }) {
             text += " Tags have no patterns: '--tag \(tag)' means the tag with exactly this name."

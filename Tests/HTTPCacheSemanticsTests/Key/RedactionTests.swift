@@ -55,6 +55,24 @@ struct RedactionTests {
         #expect(shown.count == 10)
     }
 
+    @Test(
+        arguments: [
+            (
+                "The content of 'https://a.example/x?page=9' is bad.",
+                "The content of 'https://a.example/x?REDACTED' is bad."
+            ),
+            ("'http://a.example?q=O'Brien': no", "'http://a.example?REDACTED': no"),
+            (
+                "http://a.example/?a=1 and 'https://b.example/?b=2',",
+                "http://a.example/?REDACTED and 'https://b.example/?REDACTED',"
+            ),
+            ("Is it 'https://a.example/x'? Yes: what?", "Is it 'https://a.example/x'?REDACTED Yes: what?"), ("", ""),
+        ]
+    )
+    func queriesInMessagesAreHidden(_ message: String, _ shown: String) {
+        #expect(Redaction.withoutQueries(in: message) == shown)
+    }
+
     @Test func queriesOfFieldsAreHiddenWhole() {
         let shown = Redaction.fields(
             fields([

@@ -48,6 +48,16 @@ import Testing
         await coordinator.purges(after: sequence, atMost: 1000).purges.map(\.sequence)
     }
 
+    @Test func logHasOnlyMembersWithAValue() async throws {
+        _ = try await coordinator.purge(purge("a"), by: "c")
+        #expect(log.members(of: "Purged").isSuperset(of: ["control.client", "purge.sequence"]))
+        #expect(log.members(of: "Purged").isDisjoint(with: ["purge.covers", "purge.reason"]))
+        var other = purge("b")
+        other.reason = "deploy"
+        _ = try await coordinator.purge(other, by: "c")
+        #expect(log.members(of: "Purged").contains("purge.reason"))
+    }
+
     @Test func purgesArePerformedOneAtATimeAndReadInOrder() async throws {
         let coordinator = coordinator
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -398,6 +408,10 @@ private struct NeverClock: Clock {
 /// The lines of a log.
 private final class LogLines: Sendable {
     private let lines = Mutex<[(Logger.Level, String)]>([])
+    private let names = Mutex<[String: Set<String>]>([:])
+
+    /// The names of the metadata of all lines with a message.
+    func members(of text: String) -> Set<String> { names.withLock { $0[text] ?? [] } }
 
     func count(_ level: Logger.Level, _ text: String) -> Int {
         lines.withLock { lines in lines.count { $0.0 == level && $0.1 == text } }
@@ -413,6 +427,9 @@ private final class LogLines: Sendable {
             get { metadata[key] }
             set { metadata[key] = newValue }
         }
-        func log(event: LogEvent) { lines.lines.withLock { $0.append((event.level, "\(event.message)")) } }
+        func log(event: LogEvent) {
+            lines.lines.withLock { $0.append((event.level, "\(event.message)")) }
+            lines.names.withLock { $0["\(event.message)", default: []].formUnion((event.metadata ?? [:]).keys) }
+        }
     }
 }
