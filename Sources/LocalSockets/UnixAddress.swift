@@ -28,13 +28,27 @@ package struct UnixAddress: Sendable {
     /// Opens a Unix socket without an address.
     ///
     /// - Returns: the descriptor, or a negative number with the reason in `errno`.
-    package static func open() -> CInt {
+    package static func open() -> CInt { socket(AF_UNIX, stream, 0) }
+
+    /// Opens two Unix sockets that are connected to each other. Child processes inherit neither.
+    ///
+    /// - Returns: `nil`, with the reason in `errno`, if the process has too many open files.
+    package static func pair() -> (OpenDescriptor, OpenDescriptor)? {
+        var ends: (CInt, CInt) = (-1, -1)
+        let code = withUnsafeMutablePointer(to: &ends) { ends in
+            ends.withMemoryRebound(to: CInt.self, capacity: 2) { socketpair(AF_UNIX, stream, 0, $0) }
+        }
+        guard code == 0 else { return nil }
+        for end in [ends.0, ends.1] { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        return (OpenDescriptor(owning: ends.0), OpenDescriptor(owning: ends.1))
+    }
+
+    private static var stream: CInt {
         #if canImport(Glibc)
-            let stream = CInt(SOCK_STREAM.rawValue)
+            return CInt(SOCK_STREAM.rawValue)
         #else
-            let stream = SOCK_STREAM
+            return SOCK_STREAM
         #endif
-        return socket(AF_UNIX, stream, 0)
     }
 
     /// Opens a Unix socket that listens at a path.

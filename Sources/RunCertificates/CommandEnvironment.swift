@@ -28,12 +28,15 @@ package struct CommandEnvironment: Sendable {
     /// The paths of the configuration files for wget and apt, which read no such variables.
     package let wgetFile: String
     package let aptFile: String
+    /// The path of the trust store for Java; `nil` if Java's programs find no proxy.
+    package let javaFile: String?
 
-    package init(proxy: String, bundle: String, wgetFile: String, aptFile: String) {
+    package init(proxy: String, bundle: String, wgetFile: String, aptFile: String, javaFile: String? = nil) {
         self.proxy = proxy
         self.bundle = bundle
         self.wgetFile = wgetFile
         self.aptFile = aptFile
+        self.javaFile = javaFile
     }
 
     /// Returns the caller's environment with the variables.
@@ -48,7 +51,29 @@ package struct CommandEnvironment: Sendable {
         result["GIT_HTTP_PROXY_AUTHMETHOD"] = "basic"
         result["WGETRC"] = wgetFile
         result["APT_CONFIG"] = aptFile
+        if let javaFile {
+            let own = javaOptions(javaFile).joined(separator: " ")
+            // The last of several values of an option is in force.
+            result["JAVA_TOOL_OPTIONS"] = existing["JAVA_TOOL_OPTIONS"].map { "\($0) \(own)" } ?? own
+        }
         return result
+    }
+
+    /// Returns the options of Java's virtual machine, which reads no variables for proxies. Its own
+    /// clients send no password. Those of Maven and Gradle read it from these options.
+    private func javaOptions(_ file: String) -> [String] {
+        let rest = proxy.dropFirst("http://".count)
+        let parts = rest.split(separator: "@")
+        let address = (parts.last ?? rest).split(separator: ":")
+        let user = parts.count > 1 ? (parts.first ?? "").split(separator: ":") : []
+        var options = ["-Dhttp.nonProxyHosts=", "-Djdk.http.auth.tunneling.disabledSchemes="]
+        for scheme in ["http", "https"] {
+            for (name, value) in zip(["Host", "Port"], address) { options.append("-D\(scheme).proxy\(name)=\(value)") }
+            for (name, value) in zip(["User", "Password"], user) {
+                options.append("-D\(scheme).proxy\(name)=\(value)")
+            }
+        }
+        return options + ["-Djavax.net.ssl.trustStore=\(file)", "-Djavax.net.ssl.trustStoreType=JKS"]
     }
 
     /// Returns the files of certificates that the caller's environment names, each once.

@@ -23,9 +23,12 @@ struct HoldfastCommand: AsyncParsableCommand {
     private static let formerNames = ["shared": "fleet"]
 
     static func main() async {
-        if CommandLine.arguments.dropFirst().first == Serve._commandName { EarlySignals.hold() }
+        let words = CommandLine.arguments.dropFirst()
+        // First, while there is only one thread.
+        if words.first == IsolatedProcess.word { IsolatedProcess.run(Array(words.dropFirst())) }
+        if words.first == Serve._commandName { EarlySignals.hold() }
         StandardStream.prepare()
-        if let name = CommandLine.arguments.dropFirst().first, let new = formerNames[name] {
+        if let name = words.first, let new = formerNames[name] {
             StandardStream.error.line("Error: 'holdfast \(name)' was renamed. Use 'holdfast \(new)'.")
             exit(withError: ExitCode.validationFailure)
         }

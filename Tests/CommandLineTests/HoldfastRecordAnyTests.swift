@@ -14,7 +14,10 @@ struct HoldfastRecordAnyTests {
         var temporary: String { folder.path + "/tmp" }
         var output: URL { folder.appending(path: "out") }
         var environment: [String: String] {
-            ["OUT": output.path, "TMPDIR": temporary, "HOLDFAST_ORIGIN": "", "HOLDFAST_CONFIG": ""]
+            [
+                "OUT": output.path, "OWN": "\(getuid())", "TMPDIR": temporary, "HOLDFAST_ORIGIN": "",
+                "HOLDFAST_CONFIG": "",
+            ]
         }
 
         static func with(_ body: (Place) async throws -> Void) async throws {
@@ -93,6 +96,88 @@ struct HoldfastRecordAnyTests {
                 #expect(outcome.text == "502", "\(outcome)")
                 #expect(place.written.contains("is not signed by a trusted authority"), "\(place.written)")
             }
+        }
+    }
+
+    // MARK: Isolated
+
+    @Test(.enabled(if: Isolation.isPossible, "needs network namespaces"))
+    func isolatedCommandReachesNothingButTheProxy() async throws {
+        try await Place.with { place in
+            try await SecureOrigin.with { origin, stop in
+                let script = #"""
+                    set -e
+                    curl -sSf "\#(origin.url)/a" >> "$OUT"
+                    # Without the proxy, there is no way to the origin.
+                    if curl -sSfk --noproxy '*' --connect-timeout 20 "\#(origin.url)/b"; then exit 9; fi
+                    # No descriptor of the recorder, and no password, which no one else could use.
+                    if [ -e "/proc/$$/fd/3" ]; then exit 8; fi
+                    case $https_proxy in http://127.0.0.1:*) ;; *) exit 7 ;; esac
+                    [ "$(id -u)" = "$OWN" ] || exit 6
+                    """#
+                let recorded = try await place.run("record", origin, ["--isolated"], script)
+                #expect(recorded.status == 0 && recorded.error.contains("any: would run: 1 request"), "\(recorded)")
+                #expect(place.written == "a")
+                stop()
+                let replayed = try await place.run("replay", origin, ["--isolated", "--all"], script)
+                #expect(replayed.status == 0, "\(replayed)")
+                #expect(place.written == "a")
+            }
+        }
+    }
+
+    @Test(.enabled(if: Isolation.isPossible, "needs network namespaces"))
+    func isolatedCommandThatCannotBeStartedIsNamed() async throws {
+        try await Place.with { place in
+            let arguments = [
+                "record", "any", "--store", place.folder.path + "/s", "--isolated", "--", "no-such-program",
+            ]
+            let outcome = try await Tool("holdfast").run(arguments: arguments, environment: place.environment)
+            #expect(
+                outcome.status == 127 && outcome.error.contains("'no-such-program' cannot be started"),
+                "\(outcome)"
+            )
+        }
+    }
+
+    /// A shell that has the variables is recorded like a command.
+    @Test func shellWithThePrintedVariablesIsRecorded() async throws {
+        try await Place.with { place in
+            try await SecureOrigin.with { origin, _ in
+                let script = #"""
+                    program=$0 url=$1
+                    shift
+                    "$program" record any --print-env "$@" > "$OUT.env" 2> "$OUT.error" &
+                    # The sentence follows the variables.
+                    until grep -q 'serves a shell' "$OUT.error"; do kill -0 $! || exit 9; sleep 0.05; done
+                    . "$OUT.env"
+                    curl -sSf "$url/a" > "$OUT"
+                    kill -TERM $!
+                    wait $!
+                    """#
+                let store = ["--store", place.folder.path + "/s", "--origin-ca", origin.authority, "--allow-private"]
+                let words = ["/bin/sh", "-c", script, try Tool("holdfast").url.path, origin.url] + store
+                let outcome = try await Tool.run(
+                    URL(fileURLWithPath: "/usr/bin/env"),
+                    place.environment.map { "\($0.key)=\($0.value)" } + words + ["--allow-port", "\(origin.port)"]
+                )
+                let file = URL(fileURLWithPath: place.output.path + ".error")
+                let error = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+                #expect(outcome.status == 0 && error.contains("any: would run: 1 request"), "\(outcome) \(error)")
+                #expect(place.written == "a")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (["--print-env", "--", "true"], "'--print-env' runs no command"),
+        (["--print-env", "--isolated"], "'--isolated'"),
+        ([], "Add the command"),
+    ])
+    func shellAndCommandExcludeEachOther(options: [String], words: String) async throws {
+        for command in ["record", "replay"] {
+            let outcome = try await Tool("holdfast").run(arguments: [command, "any"] + options)
+            #expect(outcome.status == 64 && outcome.error.contains(words), "\(outcome)")
         }
     }
 

@@ -47,6 +47,38 @@ import Testing
         #expect(text == start + "ca_certificate = /tmp/run/trusted.pem\n")
     }
 
+    @Test func optionsOfJavaAreExtended() throws {
+        #expect(environment.variables(over: ["JAVA_TOOL_OPTIONS": "-Xmx1g"])["JAVA_TOOL_OPTIONS"] == "-Xmx1g")
+        let options = try options(of: "http://holdfast:secret@127.0.0.1:4000", over: "-Xmx1g -Dhttp.proxyHost=company")
+        #expect(options.prefix(2) == ["-Xmx1g", "-Dhttp.proxyHost=company"])
+        for scheme in ["http", "https"] {
+            for option in ["Host=127.0.0.1", "Port=4000", "User=holdfast", "Password=secret"] {
+                #expect(options.dropFirst(2).contains("-D\(scheme).proxy\(option)"), "\(option)")
+            }
+        }
+        #expect(options.contains("-Djavax.net.ssl.trustStore=/tmp/run/trusted.jks"))
+        // Without it, requests to this machine would go around the proxy.
+        #expect(options.contains("-Dhttp.nonProxyHosts="))
+    }
+
+    @Test func proxyWithoutAPasswordHasNoUserForJava() throws {
+        let options = try options(of: "http://127.0.0.1:4000", over: nil)
+        #expect(options.contains("-Dhttps.proxyHost=127.0.0.1") && options.contains("-Dhttps.proxyPort=4000"))
+        #expect(!options.contains { $0.contains("proxyUser") || $0.contains("proxyPassword") })
+    }
+
+    private func options(of proxy: String, over existing: String?) throws -> [String] {
+        let environment = CommandEnvironment(
+            proxy: proxy,
+            bundle: "/b",
+            wgetFile: "/w",
+            aptFile: "/a",
+            javaFile: "/tmp/run/trusted.jks"
+        )
+        let variables = environment.variables(over: existing.map { ["JAVA_TOOL_OPTIONS": $0] } ?? [:])
+        return try #require(variables["JAVA_TOOL_OPTIONS"]).split(separator: " ").map(String.init)
+    }
+
     @Test func settingsForAptAreExtended() {
         let text = environment.aptConfiguration(including: "/etc/own.conf")
         #expect(text.hasPrefix("#include \"/etc/own.conf\";\n"))

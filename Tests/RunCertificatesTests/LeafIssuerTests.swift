@@ -1,4 +1,5 @@
 import Crypto
+import Synchronization
 import Testing
 
 @testable import RunCertificates
@@ -22,6 +23,19 @@ import Testing
             return try await group.reduce(into: Set<[UInt8]>()) { $0.insert($1) }
         }
         #expect(certificates.count == 1 && issuer.count == 1)
+    }
+
+    @Test func manyHostsLeaveAThousandCertificates() async throws {
+        let time = Mutex<Int64>(0)
+        let issuer = try issuer(at: {
+            time.withLock { time in
+                // Ten milliseconds are one signature.
+                time += 10
+                return time
+            }
+        })
+        for number in 0..<3000 { _ = try await certificate(issuer, "h\(number).example") }
+        #expect(issuer.count == LeafIssuance.maximumLeaves)
     }
 
     @Test func hostsThatNoCertificateCanNameAreRefused() async throws {

@@ -19,8 +19,9 @@ package struct CommandProxy: Sendable {
         case switchedProtocol(host: String)
     }
 
-    /// The user and the password in Base64, as in `Proxy-Authorization: Basic`. RFC 7617
-    private let credentials: [UInt8]
+    /// The user and the password in Base64, as in `Proxy-Authorization: Basic` (RFC 7617); `nil` if
+    /// only the command can connect.
+    private let credentials: [UInt8]?
     /// The ports of origins that clients may name; `nil` for all.
     private let ports: Set<UInt16>?
     let certificates: any TunnelCertificates
@@ -29,18 +30,18 @@ package struct CommandProxy: Sendable {
     let report: @Sendable (Event) -> Void
 
     /// - Parameters:
-    ///   - credentials: the user and the password in Base64.
+    ///   - credentials: the user and the password in Base64; `nil` if only the command can connect.
     ///   - key: the private key of all certificates, in PEM.
     ///   - report: called on any thread.
     /// - Throws: NIOSSL's error for an unusable key.
     package init(
-        credentials: String,
+        credentials: String?,
         ports: Set<UInt16>?,
         certificates: any TunnelCertificates,
         key: String,
         report: @escaping @Sendable (Event) -> Void
     ) throws {
-        self.credentials = Array(credentials.utf8)
+        self.credentials = credentials.map { Array($0.utf8) }
         self.ports = ports
         self.certificates = certificates
         self.key = try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem)
@@ -49,6 +50,7 @@ package struct CommandProxy: Sendable {
 
     /// Whether a request has the proxy's password. RFC 9110 §11.7.2
     func admits(_ fields: HTTPFields) -> Bool {
+        guard let credentials else { return true }
         guard let value = fields[.proxyAuthorization] else { return false }
         let parts = value.split(separator: " ", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "basic" else { return false }

@@ -12,7 +12,8 @@ package struct DestinationPolicy: Sendable, Hashable {
     package enum Refusal: String, Error, Sendable, Hashable, CaseIterable {
         /// This machine: 127.0.0.0/8, 0.0.0.0/8, ::1 and ::
         case loopback
-        /// 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7 and fec0::/10
+        /// 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7, fec0::/10, and
+        /// 64:ff9b:1::/48, which networks translate for themselves (RFC 8215)
         case privateNetwork
         /// 169.254.0.0/16 and fe80::/10. Clouds serve credentials of the machine there.
         case linkLocal
@@ -41,7 +42,7 @@ package struct DestinationPolicy: Sendable, Hashable {
         let kind: Refusal?
         switch bytes.count {
         case 4: kind = Self.kind(ofIPv4: bytes)
-        case 16: kind = Self.embedded(in: bytes).map { Self.kind(ofIPv4: $0) } ?? Self.kind(ofIPv6: bytes)
+        case 16: kind = Self.embedded(in: bytes).flatMap { Self.kind(ofIPv4: $0) } ?? Self.kind(ofIPv6: bytes)
         default: kind = .noAddress
         }
         switch kind {
@@ -67,6 +68,7 @@ package struct DestinationPolicy: Sendable, Hashable {
         case (0xFF, _): return .multicast
         case (0xFE, 0x80...0xBF): return .linkLocal
         case (0xFE, 0xC0...), (0xFC...0xFD, _): return .privateNetwork
+        case (0, 0x64) where bytes[2..<6] == [0xFF, 0x9B, 0, 1]: return .privateNetwork
         default: return nil
         }
     }
@@ -79,13 +81,17 @@ package struct DestinationPolicy: Sendable, Hashable {
         // IPv4-mapped (RFC 4291 §2.5.5.2) and IPv4-translated (RFC 2765)
         if bytes[..<10].allSatisfy({ $0 == 0 }), bytes[10] == 0xFF, bytes[11] == 0xFF { return last }
         if bytes[..<8].allSatisfy({ $0 == 0 }), bytes[8..<12] == [0xFF, 0xFF, 0, 0] { return last }
-        // NAT64: 64:ff9b::/96 (RFC 6052) and 64:ff9b:1::/48 (RFC 8215), whose networks usually also
-        // put the address at the end.
+        // NAT64: 64:ff9b::/96 (RFC 6052) and 64:ff9b:1::/48 (RFC 8215), whose networks usually put
+        // the address at the end too.
         if bytes[..<4] == [0, 0x64, 0xFF, 0x9B], bytes[4..<6] == [0, 1] || bytes[4..<12].allSatisfy({ $0 == 0 }) {
             return last
         }
         // 6to4: 2002::/16. RFC 3056
         if bytes[0] == 0x20, bytes[1] == 0x02 { return Array(bytes[2..<6]) }
+        // Teredo: 2001::/32, which hides the client's address. RFC 4380 §4
+        if bytes[..<4] == [0x20, 0x01, 0, 0] { return last.map { ~$0 } }
+        // ISATAP, with any prefix. RFC 5214 §6.1
+        if bytes[8] & 0xFC == 0, bytes[9..<12] == [0, 0x5E, 0xFE] { return last }
         return nil
     }
 }

@@ -1,6 +1,7 @@
 import CommandLineSupport
 import Foundation
 import LibC
+import LocalSockets
 
 /// A command that runs in a process group of its own, so that signals reach all of its processes,
 /// and none of them is left behind.
@@ -17,17 +18,28 @@ struct ChildCommand: Sendable {
     ///   - environment: all variables.
     ///   - inherited: the descriptors that the command gets. It gets no socket of the gateway, in
     ///     whose backlog its connections would wait forever if this process were killed.
+    ///   - channel: a descriptor that the command gets as `IsolatedProcess.channel`.
     /// - Throws: `CommandFailure` if it cannot be started.
-    init(_ words: [String], environment: [String: String], inherited: InheritedDescriptors) throws {
+    init(
+        _ words: [String],
+        environment: [String: String],
+        inherited: InheritedDescriptors,
+        channel: OpenDescriptor? = nil
+    ) throws {
         guard let program = words.first else { throw CommandFailure("There is no command after '--'.") }
         let arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         let variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup("\($0.key)=\($0.value)") } + [nil]
         defer { for pointer in arguments + variables { free(pointer) } }
         #if canImport(Darwin)
             var attributes: posix_spawnattr_t?
+            var actions: posix_spawn_file_actions_t?
         #else
             var attributes = posix_spawnattr_t()
+            var actions = posix_spawn_file_actions_t()
         #endif
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        if let channel { posix_spawn_file_actions_adddup2(&actions, channel.number, IsolatedProcess.channel) }
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
         // This process ignores signals that end other processes.
@@ -41,7 +53,7 @@ struct ChildCommand: Sendable {
         posix_spawnattr_setflags(&attributes, Int16(truncatingIfNeeded: flags))
         inherited.closeOthersInChildren()
         var child: pid_t = 0
-        let code = posix_spawnp(&child, program, nil, &attributes, arguments, variables)
+        let code = posix_spawnp(&child, program, &actions, &attributes, arguments, variables)
         guard code == 0 else {
             throw CommandFailure("The command '\(program)' cannot be started: \(String(cString: strerror(code))).")
         }

@@ -11,6 +11,7 @@ import LibC
 import Logging
 import NIOCore
 import NIOPosix
+import RunCertificates
 import UnixSignals
 
 /// The options of a command that runs a gateway for a job.
@@ -73,8 +74,11 @@ struct JobSession: Sendable {
     private let events = EventLog()
     private let levels = LogLevels(.error)
     private let inherited = InheritedDescriptors()
+    /// Whether the command runs in a network namespace of its own.
+    private let isIsolated: Bool
 
-    init(_ settings: (settings: ServeSettings, named: NamedSettings)) async {
+    init(_ settings: (settings: ServeSettings, named: NamedSettings), isIsolated: Bool) async {
+        self.isIsolated = isIsolated
         // Before the command starts, so that none of its signals ends this process.
         signals = await UnixSignalsSequence(trapping: [.sigint, .sigterm, .sighup, .sigquit, .sigusr1, .sigusr2])
         (self.settings, named) = settings
@@ -133,9 +137,27 @@ struct JobSession: Sendable {
 
     /// Runs a command with a gateway for a job, until the command ends.
     ///
+    /// - Parameter command: the program and its arguments; empty to print variables for a shell.
     /// - Returns: the command's exit status.
     func run(_ command: [String], with job: JobGateway, from store: CacheManager, _ logger: Logger) async throws -> CInt
     {
+        // Before this process makes a key.
+        let isolated = isIsolated ? try await IsolatedCommand(command, inherited) : nil
+        do {
+            return try await run(command, isolated, with: job, from: store, logger)
+        } catch {
+            await isolated?.cancel()
+            throw error
+        }
+    }
+
+    private func run(
+        _ command: [String],
+        _ isolated: IsolatedCommand?,
+        with job: JobGateway,
+        from store: CacheManager,
+        _ logger: Logger
+    ) async throws -> CInt {
         var job = job
         let environment = ProcessInfo.processInfo.environment
         let proxy = try settings.proxy.map { try RunProxy($0, for: job.use, environment: environment) }
@@ -146,7 +168,7 @@ struct JobSession: Sendable {
             settings: settings,
             named: named,
             listeners: settings.gateway.listeners,
-            prepared: PreparedListeners([]),
+            prepared: try isolated?.prepared(for: settings.gateway.listeners) ?? PreparedListeners([]),
             group: group,
             logger: logger,
             levels: levels,
@@ -157,7 +179,7 @@ struct JobSession: Sendable {
         do {
             let address = try await start.open(store)
             do {
-                outcome = .success(try await run(command, at: address.url, through: proxy))
+                outcome = .success(try await run(command, isolated, at: address.url, through: proxy))
             } catch {
                 outcome = .failure(error)
             }
@@ -172,20 +194,42 @@ struct JobSession: Sendable {
 
     /// Runs a command whose requests a gateway at a URL serves, until the command ends.
     ///
-    /// - Parameter proxy: makes the gateway the command's proxy; `nil` for a base URL.
+    /// - Parameters:
+    ///   - command: the program and its arguments; empty to print the variables for a shell.
+    ///   - isolated: the process that becomes the command; `nil` to start one.
+    ///   - proxy: makes the gateway the command's proxy; `nil` for a base URL.
     /// - Returns: the command's exit status.
-    func run(_ command: [String], at url: String, through proxy: RunProxy? = nil) async throws -> CInt {
-        var environment = ProcessInfo.processInfo.environment
+    func run(
+        _ command: [String],
+        _ isolated: IsolatedCommand? = nil,
+        at url: String,
+        through proxy: RunProxy? = nil
+    ) async throws -> CInt {
+        let existing = ProcessInfo.processInfo.environment
+        var environment = existing
         environment["HOLDFAST_URL"] = proxy == nil ? url : nil
         if let proxy {
             let address = String(url.dropFirst("http://".count))
             environment = try proxy.environment(at: address, over: environment)
         }
-        let child = try ChildCommand(command, environment: environment, inherited: inherited)
+        if command.isEmpty {
+            await serveShell(ShellVariables(environment, over: existing))
+            return 0
+        }
+        let child =
+            try isolated?.begin(with: environment)
+            ?? ChildCommand(command, environment: environment, inherited: inherited)
         return await withTaskGroup(of: Void.self) { tasks in
             tasks.addTask { for await signal in signals { child.send(signal.rawValue) } }
             defer { tasks.cancelAll() }
             return await child.wait()
         }
+    }
+
+    /// Prints variables, and waits until a signal ends the job.
+    private func serveShell(_ variables: ShellVariables) async {
+        for line in variables.lines { StandardStream.output.line(line) }
+        StandardStream.error.line("holdfast serves a shell that has these variables, until SIGINT or SIGTERM ends it")
+        for await signal in signals where [.sigint, .sigterm].contains(signal) { return }
     }
 }

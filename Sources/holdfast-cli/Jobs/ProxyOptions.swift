@@ -2,8 +2,22 @@ import ArgumentParser
 import CommandLineSupport
 import Foundation
 
-/// The options of a command's proxy, which `record` and `replay` use without an origin.
+/// The options of `record` and `replay` for the command's surroundings, and for its proxy, which
+/// they use without an origin.
 struct ProxyOptions: ParsableArguments {
+    @Flag(
+        name: .customLong("isolated"),
+        help: "Run the command in a network namespace in which it reaches nothing but the gateway. Linux."
+    )
+    var isIsolated = false
+
+    @Flag(
+        name: .customLong("print-env"),
+        help:
+            "Print the variables for a shell instead of running a command, until a signal such as that of Ctrl-C ends the job."
+    )
+    var printsEnvironment = false
+
     @Option(
         name: .customLong("origin-ca"),
         help: ArgumentHelp(
@@ -28,15 +42,32 @@ struct ProxyOptions: ParsableArguments {
     )
     var ports: [UInt16] = []
 
+    @Flag(
+        name: .customLong("java"),
+        help:
+            "Set JAVA_TOOL_OPTIONS, with a trust store. Each Java program prints that it has picked it up. Without '--origin' and '--config'."
+    )
+    var includesJava = false
+
+    /// - Throws: `ValidationError` if the options do not fit the command.
+    func check(_ command: [String]) throws {
+        guard printsEnvironment else {
+            guard command.isEmpty else { return }
+            throw ValidationError("Add the command to run after '--'.")
+        }
+        guard command.isEmpty else { throw ValidationError("'--print-env' runs no command.") }
+        guard !isIsolated else { throw ValidationError("'--isolated' needs a command, and '--print-env' runs none.") }
+    }
+
     /// Returns the settings of the proxy; `nil` if the gateway has routes.
     ///
     /// - Parameter standard: the default settings; `nil` if the gateway has routes.
     /// - Throws: `ValidationError`
     func settings(for standard: ProxySettings?) throws -> ProxySettings? {
         guard var settings = standard else {
-            guard originRoots == nil, !allowsPrivate, ports.isEmpty else {
+            guard originRoots == nil, !allowsPrivate, ports.isEmpty, !includesJava else {
                 throw ValidationError(
-                    "'--origin-ca', '--allow-private' and '--allow-port' are for commands without '--origin' and without routes in '--config'. Set 'origins' in the file instead."
+                    "'--origin-ca', '--allow-private', '--allow-port' and '--java' are for commands without '--origin' and without routes in '--config'. Set 'origins' in the file instead."
                 )
             }
             return nil
@@ -49,6 +80,8 @@ struct ProxyOptions: ParsableArguments {
         }
         settings.allowsPrivate = allowsPrivate
         settings.ports.formUnion(ports)
+        settings.includesJava = includesJava
+        settings.needsPassword = !isIsolated
         return settings
     }
 }

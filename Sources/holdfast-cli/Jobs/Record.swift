@@ -29,6 +29,9 @@ struct Record: AsyncParsableCommand {
             Variables such as https_proxy and SSL_CERT_FILE name it, and the certificate authority of this run, so most commands need no configuration. \
             HOLDFAST_URL is not set then. Hosts that could not be recorded are reported with the reason.
 
+            With '--isolated', the command reaches nothing but the gateway, so a program that ignores the proxy fails instead of going around it. \
+            With '--print-env', no command runs: the variables are printed for a shell, and SIGINT or SIGTERM ends the recording.
+
             The origin is that of '--origin', or the routes in a file. The store is the one that 'holdfast serve' uses with the same options. \
             If a gateway is running on it, the gateway records, with its own routes and rules, at an address of its own; otherwise no other process may have the store open. \
             Limits on clients in the file do not apply to the command.
@@ -40,6 +43,7 @@ struct Record: AsyncParsableCommand {
 
             Examples:
               holdfast record build -- ./build.sh
+              holdfast record build --isolated --replace -- ./build.sh
               holdfast record deps --origin https://registry.npmjs.org -- sh -c 'npm ci --registry "$HOLDFAST_URL"'
               holdfast record tests --post --config openai.yaml -- sh -c 'OPENAI_BASE_URL="$HOLDFAST_URL/v1" pytest'
               holdfast record tests --post --replace --config openai.yaml -- make test
@@ -98,7 +102,7 @@ struct Record: AsyncParsableCommand {
 
     func validate() throws {
         _ = try JobName(argument: name)
-        guard !command.isEmpty else { throw ValidationError("Add the command to run after '--'.") }
+        try proxy.check(command)
         let (names, limit) = (secretParameters + publicParameters, JobFile.Header.maximumNames)
         guard names.count <= limit, names.allSatisfy(JobFile.Header.isParameterName) else {
             throw ValidationError("'--secret' and '--public' take at most \(limit) names of parameters, in ASCII.")
@@ -113,16 +117,21 @@ struct Record: AsyncParsableCommand {
     }
 
     /// The name of the program. Its arguments may contain credentials.
-    private var program: String { (command.first ?? "").split(separator: "/").last.map(String.init) ?? "" }
+    private var program: String { command.first?.split(separator: "/").last.map(String.init) ?? "shell" }
 
     func run() async throws {
         let name = try JobName(argument: name)
-        let session = await JobSession(try options.settings(for: .recording, proxy))
+        let session = await JobSession(try options.settings(for: .recording, proxy), isIsolated: proxy.isIsolated)
         let status: CInt
         if let gateway = try GatewayRecording(store: session.settings.store) {
             guard session.settings.proxy == nil else {
                 throw CommandFailure(
                     "A gateway is running on the store '\(session.settings.store)'. Only '--origin' and '--config' record in a running gateway; use another '--store'."
+                )
+            }
+            guard !proxy.isIsolated else {
+                throw CommandFailure(
+                    "A gateway is running on the store '\(session.settings.store)', and '--isolated' needs a gateway in this process. Use another '--store'."
                 )
             }
             status = try await record(name, session, in: gateway)

@@ -18,6 +18,9 @@ struct Replay: AsyncParsableCommand {
 
             Use the same '--origin' or '--config' as for the recording, or none. Without an origin and without routes, the gateway is a proxy for the command, as in the recording. The store is only read, so a gateway may use it at the same time.
 
+            With '--isolated', the command reaches nothing but the gateway, so a program that ignores the proxy cannot reach the network. \
+            With '--print-env', no command runs: the variables are printed for a shell, and SIGINT or SIGTERM ends the replay.
+
             A recorded response is served as long as the rules of HTTP allow it without the origin: however stale, but not after 'must-revalidate', 'no-cache' or a limit of a rule. \
             An error such as 404 is served while it is fresh. '--as-recorded' serves every recorded response.
 
@@ -58,12 +61,12 @@ struct Replay: AsyncParsableCommand {
 
     func validate() throws {
         _ = try JobName(argument: name)
-        guard !command.isEmpty else { throw ValidationError("Add the command to run after '--'.") }
+        try proxy.check(command)
     }
 
     func run() async throws {
         let name = try JobName(argument: name)
-        let session = await JobSession(try options.settings(for: .replaying, proxy))
+        let session = await JobSession(try options.settings(for: .replaying, proxy), isIsolated: proxy.isIsolated)
         let status = try await session.withStore(readOnly: true) { store, logger in
             try await replay(name, session, store, logger)
         }

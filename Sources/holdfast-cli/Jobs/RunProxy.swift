@@ -12,10 +12,13 @@ import Synchronization
 /// The proxy of one run of a command: its authority, its password and its files.
 struct RunProxy: Sendable {
     private static let user = "holdfast"
+    private static let javaFile = "trusted.jks"
 
     /// The parts for the gateway.
     let parts: JobProxy
-    private let password: String
+    /// The user and the password as in a URL, with an '@'; empty if the proxy has none.
+    private let userInformation: String
+    private let includesJava: Bool
     private let folder: RunFolder
     private let bundle: String
     private let events: ProxyEvents
@@ -29,7 +32,10 @@ struct RunProxy: Sendable {
             throw CommandFailure("The memory of this process cannot be hidden: \(String(cString: strerror(errno))).")
         }
         var random = SystemRandomNumberGenerator()
-        password = (0..<4).map { _ in String(UInt64.random(in: .min ... .max, using: &random), radix: 36) }.joined()
+        let password = (0..<4).map { _ in String(UInt64.random(in: .min ... .max, using: &random), radix: 36) }.joined()
+        let credentials = settings.needsPassword ? "\(Self.user):\(password)" : nil
+        userInformation = credentials.map { $0 + "@" } ?? ""
+        includesJava = settings.includesJava
         let clock = ContinuousClock()
         let start = clock.now
         let authority: RunAuthority
@@ -45,7 +51,7 @@ struct RunProxy: Sendable {
                 return time.seconds * 1000 + time.attoseconds / 1_000_000_000_000_000
             }
             proxy = try CommandProxy(
-                credentials: Data("\(Self.user):\(password)".utf8).base64EncodedString(),
+                credentials: credentials.map { Data($0.utf8).base64EncodedString() },
                 // Nothing leaves this process in a replay.
                 ports: use == .replaying ? nil : settings.ports,
                 certificates: RunLeaves(issuer: issuer),
@@ -58,7 +64,12 @@ struct RunProxy: Sendable {
         folder = try RunFolder()
         do {
             let roots = try TrustedRoots(environment: environment)
-            bundle = try folder.write("trusted.pem", roots.bytes + Array(authority.pem.utf8) + [10], isPublic: true)
+            let trusted = roots.bytes + Array(authority.pem.utf8) + [10]
+            bundle = try folder.write("trusted.pem", trusted, isPublic: true)
+            if includesJava {
+                let store = try JavaTrustStore(pem: String(decoding: trusted, as: UTF8.self))
+                _ = try folder.write(Self.javaFile, store.bytes, isPublic: true)
+            }
             let extended = roots.isExtended ? try folder.write("origins.pem", roots.bytes) : nil
             parts = JobProxy(
                 proxy: proxy,
@@ -77,10 +88,11 @@ struct RunProxy: Sendable {
     /// - Throws: `CommandFailure`
     func environment(at address: String, over existing: [String: String]) throws -> [String: String] {
         let variables = CommandEnvironment(
-            proxy: "http://\(Self.user):\(password)@\(address)",
+            proxy: "http://\(userInformation)\(address)",
             bundle: bundle,
             wgetFile: folder.path + "/wgetrc",
-            aptFile: folder.path + "/apt.conf"
+            aptFile: folder.path + "/apt.conf",
+            javaFile: includesJava ? folder.path + "/" + Self.javaFile : nil
         )
         let wget = existing["WGETRC"] ?? (existing["HOME"] ?? "") + "/.wgetrc"
         let settings = FileManager.default.contents(atPath: wget).map { String(decoding: $0, as: UTF8.self) } ?? ""

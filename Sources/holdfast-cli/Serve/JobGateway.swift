@@ -58,7 +58,7 @@ extension GatewayStart {
         }
         do {
             process.health.enter(.serving)
-            let addresses = try await process.server.startListening()
+            let addresses = try await process.server.startListening(on: prepared.take())
             guard let address = addresses.first else { throw CancellationError() }
             return RecordingKeeper.Address("http://\(address)", close: close)
         } catch {

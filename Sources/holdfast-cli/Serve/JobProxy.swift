@@ -7,6 +7,10 @@ struct ProxySettings: Sendable {
     var ports: Set<UInt16> = [80, 443]
     /// A PEM file of the authorities that sign origins' certificates; `nil` for the system's.
     var originRoots: String?
+    /// Whether the command's environment has `JAVA_TOOL_OPTIONS`.
+    var includesJava = false
+    /// Whether clients need the password. In a namespace of its own, only the command can connect.
+    var needsPassword = true
 }
 
 /// The parts of a gateway that is the proxy of a command.

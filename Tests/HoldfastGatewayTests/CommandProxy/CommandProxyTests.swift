@@ -1,3 +1,4 @@
+import HTTP2Client
 import HoldfastTesting
 import OriginConnections
 import Testing
@@ -55,6 +56,23 @@ import Testing
                     #expect(try await client.response().status == 421)
                 }
                 #expect(origin.requests.isEmpty)
+            }
+        }
+    }
+
+    @Test func eachStreamOfATunnelIsForItsHost() async throws {
+        try await withOrigin { origin in
+            try await ProxiedGateway.with { proxied in
+                let host = "localhost:\(origin.port)"
+                try await proxied.tunnel(to: host, protocols: ["h2"]) { client in
+                    let session = try #require(HTTP2ClientSession())
+                    for (authority, status) in [(host, 200), ("other.example", 421), ("localhost", 421), (host, 200)] {
+                        let request = DowngradedRequest("stream").with { $0.authority = authority }
+                        let response = try await client.exchange(request, session)
+                        #expect(response.status == status, "\(authority)")
+                    }
+                }
+                #expect(!origin.requests.isEmpty && origin.requests.allSatisfy { $0.values("host") == [host] })
             }
         }
     }
@@ -117,6 +135,20 @@ import Testing
         }
     }
 
+    /// In a namespace of the command, no one else can connect.
+    @Test func proxyWithoutAPasswordServesEveryClient() async throws {
+        try await withOrigin(isSecure: false) { origin in
+            try await ProxiedGateway.with(credentials: nil) { proxied in
+                let plain = try await proxied.gateway.send("GET \(origin.url)/a HTTP/1.1\r\nHost: x\r\n\r\n")
+                #expect(plain.status == 200 && plain.text == "GET /a HTTP/1.1")
+                try await RawClient.with(port: proxied.gateway.port) { client in
+                    let response = try await proxied.connect(client, to: "localhost:443", fields: "")
+                    #expect(response.status == 200)
+                }
+            }
+        }
+    }
+
     // MARK: Without a tunnel
 
     @Test func requestInTheAbsoluteFormReachesTheOriginThatItNames() async throws {
@@ -150,8 +182,11 @@ import Testing
         }
     }
 
-    /// Also a name that resolves there.
-    @Test(arguments: ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"])
+    /// Also a name that resolves there, and the spellings that `inet_aton` reads.
+    @Test(arguments: [
+        "127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "[::1]", "[::127.0.0.1]", "[64:ff9b::7f00:1]", "0.0.0.0",
+        "127.1", "2130706433", "0x7f000001", "0177.0.0.1",
+    ])
     func thisMachineIsNotReached(host: String) async throws {
         try await withOrigin(isSecure: false) { origin in
             try await ProxiedGateway.with(allowsLoopback: false) { proxied in

@@ -20,10 +20,12 @@ struct ProxiedGateway {
     var events: Set<CommandProxy.Event> { reported.events.withLock { $0 } }
 
     /// - Parameters:
+    ///   - credentials: the user and the password; `nil` if clients need none.
     ///   - ports: the ports that clients may name; `nil` for all, because origins have free ports.
     ///   - allowsLoopback: whether the proxy connects to the origins of tests.
     ///   - trustsOrigins: whether it trusts their certificates.
     static func with(
+        credentials: String? = ProxiedGateway.credentials,
         ports: Set<UInt16>? = nil,
         allowsLoopback: Bool = true,
         upgrades: [String] = [],
@@ -59,10 +61,13 @@ struct ProxiedGateway {
     }
 
     /// A client of TLS that trusts the tests' certificate, or any.
-    static func client(isVerifying: Bool = true) throws -> NIOSSLContext {
+    ///
+    /// - Parameter protocols: those that the client names, such as `h2`.
+    static func client(isVerifying: Bool = true, protocols: [String] = []) throws -> NIOSSLContext {
         var configuration = TLSConfiguration.makeClientConfiguration()
         let root = try NIOSSLCertificate(bytes: Array(TestCertificate.certificate.utf8), format: .pem)
         configuration.trustRoots = .certificates([root])
+        configuration.applicationProtocols = protocols
         if !isVerifying { configuration.certificateVerification = .none }
         return try NIOSSLContext(configuration: configuration)
     }
@@ -74,9 +79,10 @@ struct ProxiedGateway {
         to authority: String,
         name: String = "localhost",
         isVerifying: Bool = true,
+        protocols: [String] = [],
         _ body: (RawClient) async throws -> Value
     ) async throws -> Value {
-        let context = try Self.client(isVerifying: isVerifying)
+        let context = try Self.client(isVerifying: isVerifying, protocols: protocols)
         return try await RawClient.with(port: gateway.port) { client in
             let response = try await connect(client, to: authority)
             guard response.status == 200 else { throw RawClient.Failure.noResponse(response.line) }
