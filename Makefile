@@ -10,7 +10,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo demo-fleet unit deb dist test test-clients test-packages test-jobs test-deb test-rpm test-container image test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-schema test-switches h2-cases simulate crash backup soak fleet cluster pairs restarts upgrade compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-fleet benchmark-store traces docs api lint format clean
+.PHONY: help setup build release install run demo demo-fleet unit deb dist test test-clients test-packages test-jobs test-record test-deb test-rpm test-container image test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-schema test-switches h2-cases simulate crash backup soak fleet cluster pairs restarts upgrade compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-fleet benchmark-store traces docs api lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -55,6 +55,9 @@ test-packages: ## Run package managers, git, Chromium, Django, PHP and Node on l
 
 test-jobs: ## Record and replay SDKs of paid APIs, package managers and git; damage jobs, kill recordings
 	@scripts/test-jobs $(JOBS)
+
+test-record: ## Record and replay tools without configuring them, and try to use their proxy from elsewhere
+	@scripts/test-record $(RECORD)
 
 test-page: ## Test the status page in headless Chromium, on a stub and on the gateway
 	@scripts/page

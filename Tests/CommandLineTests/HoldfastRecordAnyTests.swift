@@ -115,11 +115,11 @@ struct HoldfastRecordAnyTests {
                     case $https_proxy in http://127.0.0.1:*) ;; *) exit 7 ;; esac
                     [ "$(id -u)" = "$OWN" ] || exit 6
                     """#
-                let recorded = try await place.run("record", origin, ["--isolated"], script)
+                let recorded = try await place.run("record", origin, options: ["--isolated"], script)
                 #expect(recorded.status == 0 && recorded.error.contains("any: would run: 1 request"), "\(recorded)")
                 #expect(place.written == "a")
                 stop()
-                let replayed = try await place.run("replay", origin, ["--isolated", "--all"], script)
+                let replayed = try await place.run("replay", origin, options: ["--isolated", "--all"], script)
                 #expect(replayed.status == 0, "\(replayed)")
                 #expect(place.written == "a")
             }

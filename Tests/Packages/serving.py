@@ -1,6 +1,7 @@
 """Serves the hosts of one replica, in a process of its own: serving.py NAME FOLDER.
 
-Each host listens on a free port of 127.0.0.1, with TLS. One line on standard output says where:
+Each host listens on a free port of 127.0.0.1, with TLS; with `REPLICAS_HAVE_ADDRESSES` set, on port
+443 of the address that its name resolves to. One line on standard output says where:
 a JSON object of names and ports. FOLDER has what the replica serves, `host.pem` and `host.key`, and
 gets `requests.jsonl`, a line for each request.
 """
@@ -12,7 +13,9 @@ import hashlib
 import http.server
 import importlib
 import json
+import os
 import pathlib
+import socket
 import ssl
 import sys
 import threading
@@ -105,7 +108,7 @@ class Server(http.server.ThreadingHTTPServer):
     request_queue_size = 128
 
     def __init__(self, name, answer, folder):
-        super().__init__(("127.0.0.1", 0), Handler)
+        super().__init__((socket.gethostbyname(name), 443) if os.environ.get("REPLICAS_HAVE_ADDRESSES") else ("127.0.0.1", 0), Handler)
         self.name, self.answer = name, answer
         self.file = open(folder / "requests.jsonl", "a")  # noqa: SIM115
         self.lock = threading.Lock()
