@@ -78,7 +78,7 @@ struct HoldfastRecordTests {
     @Test func recordingWithoutARequestSaysWhatToUse() async throws {
         try await JobCommands.with { commands in
             let recorded = try await commands.record("none", [], "true")
-            let words = "none: would not run: it has no requests, because none was sent to $HOLDFAST_URL"
+            let words = "none: would not run: it has no requests, because none was sent to $HOLDFAST_URL or the proxy"
             #expect(recorded.status == 0 && recorded.error.contains(words), "\(recorded)")
         }
     }

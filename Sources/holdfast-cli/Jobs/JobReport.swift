@@ -89,8 +89,8 @@ struct JobReport: Encodable {
     }
 
     private var emptiness: String {
-        let isUnused = passed.isEmpty && doubtful == 0
-        return isUnused ? "it has no requests, because none was sent to $HOLDFAST_URL" : "it has no requests"
+        let words = "it has no requests"
+        return passed.isEmpty && doubtful == 0 ? "\(words), because none was sent to $HOLDFAST_URL or the proxy" : words
     }
 
     private var details: [String] {
