@@ -43,9 +43,8 @@ import Testing
         let configuration = try Configuration(contentsOf: Cookbook.folder + "28-paid-api.yaml")
         #expect(configuration.routes.map(\.host) == [nil])
         let url = "https://api.example.com/v1/models"
-        let fields: HTTPFields = [.cacheControl: "no-store", .setCookie: "a=b"]
-        kitchen.transport.script(url, .ok("[]", fields: fields))
-        #expect(try await kitchen.get(url).response.head.headerFields[.setCookie] == nil)
+        kitchen.transport.script(url, .ok("[]", fields: [.cacheControl: "no-store"]))
+        try await kitchen.get(url)
         #expect(try await kitchen.stored(url).count == 1)
     }
 
@@ -54,7 +53,7 @@ import Testing
         let configuration = try Configuration(contentsOf: Cookbook.folder + "29-download-host.yaml")
         #expect(configuration.routes.map(\.host) == [nil])
         let url = "https://downloads.example.com/tool-1.4.2.tar.gz"
-        kitchen.transport.script(url, .ok("tool", fields: [.cacheControl: "no-store", .setCookie: "a=b"]))
+        kitchen.transport.script(url, .ok("tool", fields: [.cacheControl: "no-store"]))
         try await kitchen.get(url)
         #expect(try await kitchen.stored(url).count == 1)
     }

@@ -30,6 +30,8 @@ func requests(_ input: UnsafeBufferPointer<UInt8>) {
             var head = read.head
             head.request.fields = head.request.fieldsWithHost
             head.request.authority = head.request.authority ?? RequestedHost("example.org")
+            // The writer uses the origin-form, which names no scheme.
+            head.request.scheme = nil
             written.writeImmutableBuffer(
                 .head { [head] bytes in
                     bytes.writeRequestLine(head.request.method, head.request.target)
