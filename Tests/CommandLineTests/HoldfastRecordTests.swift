@@ -220,6 +220,23 @@ struct HoldfastRecordTests {
         }
     }
 
+    /// Otherwise, a recorded build creates files of other modes.
+    @Test func commandHasTheUmaskAndTheNicenessOfTheCaller() async throws {
+        try await JobCommands.with { commands in
+            let direct = commands.folder.appendingPathComponent("direct")
+            let both = #"umask > "$0"; nice >> "$0""#
+            // 12 is neither the umask of this process nor one that the gateway would make of it.
+            let caller = #"umask 012; nice -n 3 sh -c "$0" "$1"; shift; exec nice -n 3 "$@""#
+            let recorded = try await Tool.run(
+                URL(fileURLWithPath: "/bin/sh"),
+                ["-c", caller, both, direct.path, try Tool("holdfast").url.path, "record", "modes"] + commands.place
+                    + ["--", "/bin/sh", "-c", both, commands.output.path]
+            )
+            #expect(recorded.status == 0, "\(recorded)")
+            #expect(commands.written == (try String(contentsOf: direct, encoding: .utf8)) && !commands.written.isEmpty)
+        }
+    }
+
     /// Mutant: a killed recording replaces the job.
     @Test(arguments: 0..<8 as Range<UInt64>) func killedRecordingLeavesTheOldJobOrNone(seed: UInt64) async throws {
         var random = SeededRandom(seed: seed)

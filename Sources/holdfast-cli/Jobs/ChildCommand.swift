@@ -16,14 +16,14 @@ struct ChildCommand: Sendable {
     /// - Parameters:
     ///   - words: the program, searched for in `PATH`, and its arguments.
     ///   - environment: all variables.
-    ///   - inherited: the descriptors that the command gets. It gets no socket of the gateway, in
-    ///     whose backlog its connections would wait forever if this process were killed.
+    ///   - inherited: what the command gets from this process's caller. It gets no socket of the
+    ///     gateway, in whose backlog its connections would wait forever if this process was killed.
     ///   - channel: a descriptor that the command gets as `IsolatedProcess.channel`.
     /// - Throws: `CommandFailure` if it cannot be started.
     init(
         _ words: [String],
         environment: [String: String],
-        inherited: InheritedDescriptors,
+        inherited: InheritedState,
         channel: OpenDescriptor? = nil
     ) throws {
         guard let program = words.first else { throw CommandFailure("There is no command after '--'.") }
@@ -51,9 +51,10 @@ struct ChildCommand: Sendable {
         posix_spawnattr_setpgroup(&attributes, 0)
         let flags = POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK
         posix_spawnattr_setflags(&attributes, Int16(truncatingIfNeeded: flags))
-        inherited.closeOthersInChildren()
         var child: pid_t = 0
-        let code = posix_spawnp(&child, program, &actions, &attributes, arguments, variables)
+        let code = inherited.restored {
+            posix_spawnp(&child, program, &actions, &attributes, arguments, variables)
+        }
         guard code == 0 else {
             throw CommandFailure("The command '\(program)' cannot be started: \(String(cString: strerror(code))).")
         }

@@ -15,7 +15,7 @@ struct IsolatedCommand: Sendable {
     /// Starts the process that will become the command, and waits until it is in the namespace.
     ///
     /// - Throws: `CommandFailure`
-    init(_ words: [String], _ inherited: InheritedDescriptors) async throws {
+    init(_ words: [String], _ inherited: InheritedState) async throws {
         let (child, channel) = try Self.start(words, inherited)
         let received = DescriptorMessage.receive(from: channel.number)
         guard case .content(_, let descriptors) = received, let listener = descriptors.first else {
@@ -32,7 +32,7 @@ struct IsolatedCommand: Sendable {
     /// end of the process is seen.
     private static func start(
         _ words: [String],
-        _ inherited: InheritedDescriptors
+        _ inherited: InheritedState
     ) throws -> (ChildCommand, OpenDescriptor) {
         guard let (own, other) = UnixAddress.pair() else {
             throw CommandFailure("A socket cannot be opened: \(String(cString: strerror(errno))).")

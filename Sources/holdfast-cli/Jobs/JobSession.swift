@@ -73,7 +73,7 @@ struct JobSession: Sendable {
     private let signals: UnixSignalsSequence
     private let events = EventLog()
     private let levels = LogLevels(.error)
-    private let inherited = InheritedDescriptors()
+    private let inherited = InheritedState()
     /// Whether the command runs in a network namespace of its own.
     private let isIsolated: Bool
 
