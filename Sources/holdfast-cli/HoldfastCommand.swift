@@ -22,6 +22,20 @@ struct HoldfastCommand: AsyncParsableCommand {
     /// The old names of commands that were renamed before the first release, with their new names.
     private static let formerNames = ["shared": "fleet"]
 
+    /// Joins a negative number to its option, as in '--for=-2h'. The parser would read '-2h' as two
+    /// flags, and the second one shows the help.
+    private static func joiningNegativeValues(_ words: ArraySlice<String>) -> [String] {
+        words.reduce(into: []) { joined, word in
+            if let option = joined.last, option.wholeMatch(of: /--[^=]+/) != nil, !joined.contains("--"),
+                word.prefixMatch(of: /-[0-9]/) != nil
+            {
+                joined[joined.count - 1] = "\(option)=\(word)"
+            } else {
+                joined.append(word)
+            }
+        }
+    }
+
     static func main() async {
         let words = CommandLine.arguments.dropFirst()
         // First, while there is only one thread.
@@ -33,7 +47,7 @@ struct HoldfastCommand: AsyncParsableCommand {
             exit(withError: ExitCode.validationFailure)
         }
         var command: any ParsableCommand
-        do { command = try parseAsRoot() } catch { exitAfterParsing(error) }
+        do { command = try parseAsRoot(joiningNegativeValues(words)) } catch { exitAfterParsing(error) }
         exitIfOptionIsRepeated()
         do {
             if var command = command as? any AsyncParsableCommand {

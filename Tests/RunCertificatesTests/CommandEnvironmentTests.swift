@@ -2,7 +2,7 @@ import Testing
 
 @testable import RunCertificates
 
-@Suite struct CommandEnvironmentTests {
+@Suite(.timeLimit(.minutes(20))) struct CommandEnvironmentTests {
     private let environment = CommandEnvironment(
         proxy: "http://holdfast:secret@127.0.0.1:4000",
         bundle: "/tmp/run/trusted.pem",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import RunCertificates
 
-@Suite(.timeLimit(.minutes(5))) struct JavaTrustStoreTests {
+@Suite(.timeLimit(.minutes(20))) struct JavaTrustStoreTests {
     private static func authority() throws -> RunAuthority {
         let (key, leafKey) = (P256.Signing.PrivateKey(), P256.Signing.PrivateKey())
         return try RunAuthority(key: key, leafKey: leafKey, at: 1_764_460_000)

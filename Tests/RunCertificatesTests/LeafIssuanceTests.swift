@@ -2,7 +2,7 @@ import Testing
 
 @testable import RunCertificates
 
-@Suite struct LeafIssuanceTests {
+@Suite(.timeLimit(.minutes(20))) struct LeafIssuanceTests {
     private func name(_ number: Int) throws -> LeafName { try #require(LeafName("h\(number).example")) }
 
     @Test func hostIsSignedOnce() throws {

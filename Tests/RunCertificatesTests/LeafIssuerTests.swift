@@ -4,7 +4,7 @@ import Testing
 
 @testable import RunCertificates
 
-@Suite(.timeLimit(.minutes(5))) struct LeafIssuerTests {
+@Suite(.timeLimit(.minutes(20))) struct LeafIssuerTests {
     private func issuer(at time: @escaping @Sendable () -> Int64 = { 0 }) throws -> LeafIssuer {
         let (key, leafKey) = (P256.Signing.PrivateKey(), P256.Signing.PrivateKey())
         return LeafIssuer(try RunAuthority(key: key, leafKey: leafKey, at: 1_764_460_000), now: time)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import RunCertificates
 
-@Suite struct LeafNameTests {
+@Suite(.timeLimit(.minutes(20))) struct LeafNameTests {
     @Test(arguments: ["a.example", "a", "_dmarc.a-b.example", "xn--bcher-kva.example", "192.0.2.7", "[2001:db8::1]"])
     func hostsGetCertificates(host: String) {
         #expect(LeafName(host) != nil)

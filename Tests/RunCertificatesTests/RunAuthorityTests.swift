@@ -6,7 +6,7 @@ import X509
 
 @testable import RunCertificates
 
-@Suite struct RunAuthorityTests {
+@Suite(.timeLimit(.minutes(20))) struct RunAuthorityTests {
     private static let now: Int64 = 1_764_460_000
 
     private func authority() throws -> RunAuthority {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import RunCertificates
 
-@Suite struct ShellVariablesTests {
+@Suite(.timeLimit(.minutes(20))) struct ShellVariablesTests {
     @Test func onlyChangesArePrintedInOrder() {
         let variables = ShellVariables(
             ["B": "new", "A": "same", "C": "1", "HOME": "/root"],

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPWire
 
-@Suite struct ConnectRequestTests {
+@Suite(.timeLimit(.minutes(20))) struct ConnectRequestTests {
     private static let request =
         "CONNECT A.example:443 HTTP/1.1\r\nHost: a.example:443\r\nProxy-Authorization: Basic eA==\r\n\r\n"
 

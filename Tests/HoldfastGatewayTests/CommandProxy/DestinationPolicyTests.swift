@@ -4,7 +4,7 @@ import Testing
 
 @testable import OriginConnections
 
-@Suite struct DestinationPolicyTests {
+@Suite(.timeLimit(.minutes(20))) struct DestinationPolicyTests {
     private func refusal(_ address: String, allowsPrivate: Bool = false) throws -> DestinationPolicy.Refusal? {
         let address = try SocketAddress(ipAddress: address, port: 443)
         return DestinationPolicy(allowsPrivate: allowsPrivate).refusal(of: address)
