@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import subprocess
+import time
 from dataclasses import dataclass, replace
 
 import servers
@@ -134,7 +135,7 @@ class Programs(Cases):
         server.environment = {"SWIFT_DETERMINISTIC_HASHING": "1", "LD_PRELOAD": self.main_queue()}
         server.patience = 300
         self.start(server)
-        recorded = begin_recording(server.store) if kind.recording else None
+        recorded = begin_recording(server) if kind.recording else None
         kind.ask(recorded if kind.recording == "recorded" else server.port, kind, count)
         server.process.send_signal(signal.SIGTERM)
         server.process.wait(server.patience)
@@ -178,12 +179,19 @@ def ask_one_by_one(port, kind, count):
                 raise Failure(f"Request {number} is {'no' if expected else 'a'} hit: {head!r}")
 
 
-def begin_recording(store):
+def begin_recording(server):
     """Begins a recording, which ends with the program. Returns the port of its address."""
+    control = os.path.join(server.store, "control.sock")
+    # The program listens to clients first.
+    end = time.monotonic() + server.patience
+    while not os.path.exists(control):
+        if server.process.poll() is not None or time.monotonic() > end:
+            raise Failure(f"There is no control socket at '{control}'.")
+        time.sleep(0.1)
     connection = http.client.HTTPConnection("localhost", timeout=300)
     connection.sock = socket.socket(socket.AF_UNIX)
     connection.sock.settimeout(300)
-    connection.sock.connect(os.path.join(store, "control.sock"))
+    connection.sock.connect(control)
     connection.request("POST", "/v1/recordings", json.dumps({"name": "measured"}), {"Content-Type": "application/json"})
     response = connection.getresponse()
     text = response.read()
