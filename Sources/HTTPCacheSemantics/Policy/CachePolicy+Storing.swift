@@ -42,7 +42,7 @@ extension CachePolicy {
     /// stored response (``PolicyOverrides/withoutCookies``) do not count in a response to a request
     /// without credentials. If a rule overrides `must-revalidate` or `s-maxage`, or sets the
     /// lifetime, then only `public` allows sharing a response to a request with credentials. If
-    /// every cookie is left out (``leavesOutCredentials``), `Set-Cookie` keeps no response out.
+    /// every cookie is left out, `Set-Cookie` keeps no response out.
     ///
     /// - Parameters:
     ///   - hasCredentials: whether the request has credentials, or the caller named a principal.
