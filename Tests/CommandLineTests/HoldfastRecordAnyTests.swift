@@ -43,6 +43,13 @@ struct HoldfastRecordAnyTests {
             )
         }
 
+        func jobs(_ options: String...) async throws -> Tool.Outcome {
+            try await Tool("holdfast").run(
+                arguments: ["jobs", "--store", folder.path + "/s"] + options,
+                environment: environment
+            )
+        }
+
         var written: String { (try? String(contentsOf: output, encoding: .utf8)) ?? "" }
     }
 
@@ -193,9 +200,56 @@ struct HoldfastRecordAnyTests {
                 // It reads the origin's certificate only.
                 let script = "curl -sS --cacert \(origin.authority) \(origin.url)/a || true"
                 let recorded = try await place.run("record", origin, script)
-                let host = "could not read what was sent to '\(origin.address)'"
+                let host = "any: would not run: requests to '\(origin.address)' could not be read"
                 #expect(recorded.error.contains(host), "\(recorded)")
                 #expect(recorded.error.contains("the client does not trust the certificate"), "\(recorded)")
+                let jobs = try await place.jobs()
+                #expect(jobs.status == 1 && jobs.text.contains(host), "\(jobs)")
+                // A command that fails leaves no job, but the reason.
+                let failed = try await place.run("record", origin, options: ["--replace"], script + "; exit 3")
+                #expect(failed.status == 3 && failed.error.contains("' could not be read"), "\(failed)")
+            }
+        }
+    }
+
+    /// The client ends the handshake, compares the key, and closes the connection.
+    @Test func programThatKnowsOneKeyIsNamed() async throws {
+        try await Place.with { place in
+            try await SecureOrigin.with { origin, _ in
+                let key = "sha256//\(String(repeating: "A", count: 43))="
+                let pinned = "curl -sS --pinnedpubkey \(key) \(origin.url)/a || true"
+                let recorded = try await place.run("record", origin, pinned)
+                let words = "no request came through the tunnel to '\(origin.address)'"
+                #expect(recorded.error.contains("any: would not run: \(words)"), "\(recorded)")
+                let jobs = try await place.jobs("--format", "json")
+                let list = try #require(try JSONSerialization.jsonObject(with: jobs.output) as? [[String: Any]])
+                let unread = list.first?["unread"] as? [[String: String]]
+                #expect(unread?.map { $0["host"] } == [origin.address] && jobs.status == 1, "\(jobs)")
+                // Clients open connections that they do not use.
+                let script = fetching(origin) + "; " + pinned
+                let both = try await place.run("record", origin, options: ["--replace"], script)
+                #expect(both.status == 0 && both.error.contains("any: would run: 2 requests"), "\(both)")
+            }
+        }
+    }
+
+    @Test func refusedPortsAreNamed() async throws {
+        try await Place.with { place in
+            try await SecureOrigin.with { origin, _ in
+                let script = "set -e; curl -sSf \(origin.url)/a > /dev/null; "
+                let requests = "curl -sS http://a.invalid:8080/; curl -sS https://b.invalid:8443/ || true"
+                let recorded = try await place.run("record", origin, script + requests)
+                let words = [
+                    "requests to 'a.invalid:8080' were refused (the port needs '--allow-port 8080')",
+                    "requests to 'b.invalid:8443' were refused (the port needs '--allow-port 8443')",
+                ]
+                #expect(recorded.error.contains("any: would not run: \(words[0])"), "\(recorded)")
+                #expect(recorded.error.contains(words[1]), "\(recorded)")
+                let jobs = try await place.jobs("--format", "json")
+                let list = try #require(try JSONSerialization.jsonObject(with: jobs.output) as? [[String: Any]])
+                let refused = list.first?["refusedHosts"] as? [[String: String]]
+                #expect(refused?.map { $0["host"] } == ["a.invalid:8080", "b.invalid:8443"], "\(jobs)")
+                #expect(list.first?["wouldRun"] as? Bool == false && jobs.status == 1)
             }
         }
     }

@@ -82,6 +82,8 @@ struct LimitPageTests {
             "origins whose identities a recording compares": JobRun.originLimit,
             "cookies that belong to the identities of a recording": JobRun.cookieLimit,
             "recorded requests that are compared with a refused one": NearestRequest.limit,
+            "hosts that a job names because requests to them were unread, and because they were refused":
+                UnrecordedHosts.limit,
             "request for a tunnel of a command's proxy": ConnectRequest.limit,
         ]
         let stated = StatedLimit.all.compactMap { limit in limit.value.map { (limit.name, $0) } }

@@ -21,6 +21,12 @@ extension JobFile.Header {
                 for (method, count) in passed.sorted(by: { $0.key < $1.key }) { writer.member(method, number: count) }
             }
         }
+        for (member, hosts) in [("unread", unrecordedHosts.unread), ("refused", unrecordedHosts.refused)]
+        where !hosts.isEmpty {
+            writer.object(member) { writer in
+                for (host, reason) in hosts.sorted(by: { $0.key < $1.key }) { writer.member(host, reason) }
+            }
+        }
         return writer.end()
     }
 }

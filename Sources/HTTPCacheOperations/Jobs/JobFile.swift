@@ -42,9 +42,11 @@ package enum JobFile {
         /// The names of cookies that were left out of the responses. A replay sets none of them.
         package var cookies: Set<String> = []
 
-        /// The number of requests that were sent and cannot be answered, because they are not in
-        /// the file.
-        package var unrecorded: Int { passed.values.reduce(doubtful, +) }
+        /// The hosts of requests that the command's proxy could not read, or refused.
+        package var unrecordedHosts = UnrecordedHosts()
+
+        /// Whether requests were sent that cannot be answered, because they are not in the file.
+        package var lacksRequests: Bool { !passed.isEmpty || doubtful > 0 || !unrecordedHosts.isEmpty }
 
         package init(
             name: JobName,

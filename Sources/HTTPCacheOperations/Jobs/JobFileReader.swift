@@ -84,6 +84,12 @@ extension JobFile.Header {
         let passed = try members.counts("passed")
         let (secret, plain) = (try Self.names("secret", &members), try Self.names("public", &members))
         let cookies = try Self.names("cookies", &members)
+        let (unread, refused) = (try members.texts("unread"), try members.texts("refused"))
+        guard let hosts = UnrecordedHosts(unread: unread, refused: refused) else {
+            throw JobLineMembers.Fault(
+                "has no valid 'unread' or 'refused'. The limit is \(UnrecordedHosts.limit) hosts."
+            )
+        }
         self.init(
             name: name,
             made: Timestamp(milliseconds: Int64(clamping: made)),
@@ -93,6 +99,7 @@ extension JobFile.Header {
             passed: passed
         )
         (secretParameters, publicParameters, self.cookies) = (secret, plain, cookies)
+        unrecordedHosts = hosts
         doubtful = try members.count("doubtful")
         try members.end()
     }

@@ -113,6 +113,9 @@ package struct JobRecording: Sendable {
         return header
     }
 
+    /// The hosts of requests in the job, as URLs name them.
+    package var hosts: Set<String> { Set(subjects.keys.map(\.target.host)) }
+
     /// - Parameter publicParameters: see ``JobRun/Use/publicParameters``.
     package init(publicParameters: Set<String> = [], limits: Limits = Limits()) {
         self.publicParameters = publicParameters

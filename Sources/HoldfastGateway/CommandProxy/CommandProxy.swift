@@ -13,7 +13,11 @@ package struct CommandProxy: Sendable {
         /// The TLS handshake in the tunnel to a host failed, for example because the client trusts
         /// only certificates that it knows.
         case failedHandshake(host: String, reason: String)
-        /// A tunnel or a request to a host was refused.
+        /// A tunnel to a host ended before its first request, and no other event says why. A client
+        /// that accepts only one key closes the connection after the handshake, without an alert.
+        case emptyTunnel(host: String)
+        /// A tunnel or a request to a host was refused. The host has its port if the port is the
+        /// reason.
         case refused(host: String, reason: String)
         /// A client switched to another protocol, whose bytes are not recorded.
         case switchedProtocol(host: String)
@@ -60,8 +64,13 @@ package struct CommandProxy: Sendable {
         return zip(given, credentials).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
-    /// Whether clients may name origins with this port.
-    func allows(port: UInt16) -> Bool { ports?.contains(port) ?? true }
+    /// Returns the problem of a client that names an origin whose port is not allowed, and reports
+    /// it; `nil` if the port is allowed.
+    func problem(ofPort port: UInt16, of host: String) -> Problem? {
+        if ports?.contains(port) ?? true { return nil }
+        report(.refused(host: "\(host):\(port)", reason: "the port needs '--allow-port \(port)'"))
+        return .forbiddenPort(host, port)
+    }
 }
 
 /// Makes the certificates with which a ``CommandProxy`` serves tunnels.

@@ -1,6 +1,7 @@
 import HTTPCacheSemantics
 import HTTPTypes
 import HTTPWire
+import Synchronization
 
 /// The origins that requests on one connection to a ``CommandProxy`` may name.
 final class ProxyScope: Sendable {
@@ -8,6 +9,8 @@ final class ProxyScope: Sendable {
     /// The host and port that the connection's tunnel leads to; `nil` outside tunnels, where each
     /// request names its origin and has the password.
     private let tunnel: RequestedHost?
+    /// Whether the tunnel had a request, or it was reported why it had none.
+    private let isSettled = Atomic(false)
 
     init(_ proxy: CommandProxy, tunnel: RequestedHost?) {
         self.proxy = proxy
@@ -17,6 +20,7 @@ final class ProxyScope: Sendable {
     /// Returns a request with the origin that its connection leads to.
     func scoped(_ request: GatewayRequest) -> GatewayRequest {
         guard let tunnel else { return request }
+        isSettled.store(true, ordering: .relaxed)
         var request = request
         if request.scheme == nil { request.scheme = .https }
         // Only HTTP/1.0 has requests without a host.
@@ -31,15 +35,25 @@ final class ProxyScope: Sendable {
         guard let tunnel else {
             guard proxy.admits(request.fields) else { return .proxyPassword }
             guard let host = request.authority, let scheme = request.scheme else { return nil }
-            let port = host.port ?? scheme.port
-            guard proxy.allows(port: port) else { return .forbiddenPort(host.name, port) }
-            return nil
+            return proxy.problem(ofPort: host.port ?? scheme.port, of: host.name)
         }
         // The certificate was made for the tunnel's host. RFC 9110 §7.4
         guard request.scheme == .https, let host = request.authority, host.name == tunnel.name,
             host.port ?? 443 == tunnel.port ?? 443
         else { return .outsideTunnel(tunnel) }
         return nil
+    }
+
+    /// Reports that the handshake in the tunnel failed.
+    func reportFailedHandshake(_ reason: String) {
+        guard let tunnel, !isSettled.exchange(true, ordering: .relaxed) else { return }
+        proxy.report(.failedHandshake(host: tunnel.name, reason: reason))
+    }
+
+    /// Reports a tunnel that ended without a request.
+    func reportEnd() {
+        guard let tunnel, !isSettled.exchange(true, ordering: .relaxed) else { return }
+        proxy.report(.emptyTunnel(host: tunnel.name))
     }
 
     /// Reports that a client switched to another protocol.

@@ -93,10 +93,7 @@ final class ConnectHandler: ChannelInboundHandler, RemovableChannelHandler {
     private func connect(_ request: ConnectRequest, _ context: ChannelHandlerContext) {
         guard proxy.admits(request.fields) else { return respond(.proxyPassword, context) }
         let host = request.host.name
-        guard proxy.allows(port: request.port) else {
-            proxy.report(.refused(host: host, reason: "port \(request.port) is not allowed"))
-            return respond(.forbiddenPort(host, request.port), context)
-        }
+        if let problem = proxy.problem(ofPort: request.port, of: host) { return respond(problem, context) }
         state = .waiting
         received.moveReaderIndex(forwardBy: request.length)
         let promise = context.eventLoop.makePromise(of: [UInt8].self)
@@ -117,18 +114,17 @@ final class ConnectHandler: ChannelInboundHandler, RemovableChannelHandler {
         _ certificate: [UInt8],
         _ context: ChannelHandlerContext
     ) throws {
-        let (proxy, service, client, loop) = (proxy, service, client, loop)
-        let tls = try TunnelTLS.handler(for: host.name, certificate, proxy.key) {
-            proxy.report(.failedHandshake(host: host.name, reason: "the client named another host"))
-        }
+        let (service, client, loop) = (service, client, loop)
         let scope = ProxyScope(proxy, tunnel: host)
+        let tls = try TunnelTLS.handler(for: host.name, certificate, proxy.key) {
+            scope.reportFailedHandshake("the client named another host")
+        }
         let handshake = HandshakeHandler(
             service.configuration.timeouts,
             loop.telemetry.value,
             service.logger,
             whenFailed: { failure in
-                guard let reason = failure.reasonInTunnel else { return }
-                proxy.report(.failedHandshake(host: host.name, reason: reason))
+                if let reason = failure.reasonInTunnel { scope.reportFailedHandshake(reason) }
             }
         ) {
             ConnectionHandler(service: service, client: client, loop: loop, tls: tls, scope: scope)
@@ -137,6 +133,7 @@ final class ConnectHandler: ChannelInboundHandler, RemovableChannelHandler {
         let established = ByteBuffer(string: "HTTP/1.1 200 Connection established\r\n\r\n")
         context.writeAndFlush(wrapOutboundOut(established), promise: nil)
         try context.pipeline.syncOperations.addHandlers(tls, handshake)
+        context.channel.closeFuture.whenComplete { _ in scope.reportEnd() }
         hand(over: context)
     }
 

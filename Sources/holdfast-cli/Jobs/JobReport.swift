@@ -33,6 +33,12 @@ struct JobReport: Encodable {
         private static let contentLength = "sha256:".count + 12
     }
 
+    /// A host of requests that are not recorded.
+    struct Host: Encodable {
+        var host: String
+        var reason: String
+    }
+
     var name: String
     /// When it was recorded, in milliseconds since 1970.
     var made: Int64
@@ -53,6 +59,17 @@ struct JobReport: Encodable {
     var doubtful: Int
     /// The names of cookies that were left out of the responses.
     var cookies: [String]
+    /// The hosts to which requests could not be read.
+    var unread: [Host]
+    /// The hosts to which requests were refused, with the port if that is the reason.
+    var refusedHosts: [Host]
+
+    private let sentences: [String]
+
+    private enum CodingKeys: CodingKey {
+        case name, made, command, requests, wouldRun, until, endedBy, refused, refusedCount, passed, doubtful, cookies
+        case unread, refusedHosts
+    }
 
     init(_ header: JobFile.Header, _ forecast: JobForecast) {
         name = header.name.description
@@ -60,7 +77,7 @@ struct JobReport: Encodable {
         command = header.command
         requests = forecast.requests
         // A request that was passed on would be refused, and is not in the file.
-        let wouldRun = forecast.wouldRun && header.unrecorded == 0
+        let wouldRun = forecast.wouldRun && !header.lacksRequests
         self.wouldRun = wouldRun
         if wouldRun, let end = forecast.end {
             until = end.instant.milliseconds
@@ -71,6 +88,10 @@ struct JobReport: Encodable {
         passed = header.passed
         doubtful = header.doubtful
         cookies = header.cookies.sorted()
+        let hosts = header.unrecordedHosts
+        unread = hosts.unread.sorted { $0.key < $1.key }.map { Host(host: $0, reason: $1) }
+        refusedHosts = hosts.refused.sorted { $0.key < $1.key }.map { Host(host: $0, reason: $1) }
+        sentences = hosts.sentences
     }
 
     var text: String { ([headline] + details.map { "  " + $0 }).joined(separator: "\n") }
@@ -78,10 +99,8 @@ struct JobReport: Encodable {
     private var headline: String {
         let count = "\(requests) \(requests == 1 ? "request" : "requests")"
         guard wouldRun else {
-            if refusedCount == 0 {
-                return "\(name): would not run: \(requests == 0 ? emptiness : "requests were not recorded")"
-            }
-            return "\(name): would not run: \(refusedCount) of \(count) would be refused"
+            return "\(name): would not run: "
+                + (refusedCount > 0 ? "\(refusedCount) of \(count) would be refused" : sentences.first ?? emptiness)
         }
         guard let until else { return "\(name): would run: \(count)" }
         let instant = Date(timeIntervalSince1970: Double(until) / 1000).formatted(.iso8601)
@@ -89,13 +108,16 @@ struct JobReport: Encodable {
     }
 
     private var emptiness: String {
-        let words = "it has no requests"
-        return passed.isEmpty && doubtful == 0 ? "\(words), because none was sent to $HOLDFAST_URL or the proxy" : words
+        if requests > 0 { return "requests were not recorded" }
+        let isUnused = passed.isEmpty && doubtful == 0
+        return "it has no requests" + (isUnused ? ", because none was sent to $HOLDFAST_URL or the proxy" : "")
     }
 
     private var details: [String] {
         var lines = refused.map(\.words)
         if refusedCount > refused.count { lines.append("and \(refusedCount - refused.count) more") }
+        // The headline has the first one.
+        lines += refusedCount > 0 ? sentences : Array(sentences.dropFirst())
         if let endedBy { lines.append("ends with \(endedBy.words)") }
         for (method, count) in passed.sorted(by: { $0.key < $1.key }) {
             let advice = method == "POST" ? "; '--post' records them" : ""

@@ -85,6 +85,14 @@ struct JobSession: Sendable {
         umask(umask(0o077) | 0o007)
     }
 
+    /// The end of a command that a gateway in this process served.
+    struct Ending: Sendable {
+        /// The command's exit status.
+        var status: CInt
+        /// The hosts of requests that the command's proxy could not read, or refused.
+        var hosts = UnrecordedHosts()
+    }
+
     /// Opens the store while `body` runs.
     ///
     /// - Throws: `CommandFailure`, `ExitCode`
@@ -138,9 +146,12 @@ struct JobSession: Sendable {
     /// Runs a command with a gateway for a job, until the command ends.
     ///
     /// - Parameter command: the program and its arguments; empty to print variables for a shell.
-    /// - Returns: the command's exit status.
-    func run(_ command: [String], with job: JobGateway, from store: CacheManager, _ logger: Logger) async throws -> CInt
-    {
+    func run(
+        _ command: [String],
+        with job: JobGateway,
+        from store: CacheManager,
+        _ logger: Logger
+    ) async throws -> Ending {
         // Before this process makes a key.
         let isolated = isIsolated ? try await IsolatedCommand(command, inherited) : nil
         do {
@@ -157,7 +168,7 @@ struct JobSession: Sendable {
         with job: JobGateway,
         from store: CacheManager,
         _ logger: Logger
-    ) async throws -> CInt {
+    ) async throws -> Ending {
         var job = job
         let environment = ProcessInfo.processInfo.environment
         let proxy = try settings.proxy.map { try RunProxy($0, for: job.use, environment: environment) }
@@ -188,8 +199,7 @@ struct JobSession: Sendable {
             outcome = .failure(error)
         }
         try? await group.shutdownGracefully()
-        for line in proxy?.notes ?? [] { StandardStream.error.line("holdfast \(line)") }
-        return try outcome.get()
+        return Ending(status: try outcome.get(), hosts: proxy?.hosts ?? UnrecordedHosts())
     }
 
     /// Runs a command whose requests a gateway at a URL serves, until the command ends.

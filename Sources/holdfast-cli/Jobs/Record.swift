@@ -228,17 +228,20 @@ struct Record: AsyncParsableCommand {
         let job = JobGateway(.recording, run) { recording.take($0) }
         try await store.endKilledRecordings(at: header.made)
         try await store.beginRecording(name, in: partition, at: header.made)
-        let status: CInt
+        let ended: JobSession.Ending
         do {
-            status = try await session.run(command, with: job, from: store, logger)
+            ended = try await session.run(command, with: job, from: store, logger)
         } catch {
             try? await store.discardRecording(name, in: partition, at: clock.now())
             throw error
         }
         let recorded = recording.value
+        let status = ended.status
         header = recorded.completing(header)
+        header.unrecordedHosts = ended.hosts.leavingOutUnusedTunnels(to: recorded.hosts)
         if let reason = Self.reasonToDiscard(recorded, status) {
             try await store.discardRecording(name, in: partition, at: clock.now())
+            for line in header.unrecordedHosts.sentences { StandardStream.error.line("holdfast: \(line)") }
             StandardStream.error.line("holdfast did not keep the job '\(name)': \(reason)")
             return status == 0 ? 1 : status
         }

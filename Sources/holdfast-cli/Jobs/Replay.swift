@@ -92,8 +92,11 @@ struct Replay: AsyncParsableCommand {
             guard asked.value.refusedCount <= ReplayedRequests.refusedLimit else { return nil }
             return await Self.nearest(to: exchange, in: name, of: jobs)
         }
-        let status = try await session.run(command, with: job, from: store, logger)
-        let replayed = asked.value
+        let ended = try await session.run(command, with: job, from: store, logger)
+        let (status, replayed) = (ended.status, asked.value)
+        for line in ended.hosts.leavingOutUnusedTunnels(to: replayed.hosts).sentences {
+            StandardStream.error.line("holdfast: \(line)")
+        }
         let unasked = try report(replayed, name, store)
         if status != 0 { return status }
         if replayed.refusedCount > 0, !allowsRefused { return 1 }
@@ -200,6 +203,9 @@ struct ReplayedRequests: Sendable {
 
     /// Whether there was no request.
     var isEmpty: Bool { answered.isEmpty && refusedCount == 0 }
+
+    /// The hosts of the requests, as URLs name them.
+    var hosts: Set<String> { Set(answered.union(refusedSubjects).map(\.target.host)) }
 
     /// Returns whether a request was answered.
     func contains(_ request: JobRequest) -> Bool { answered.contains(Subject(request)) }

@@ -3,6 +3,7 @@ import CommandLineSupport
 import Crypto
 import Foundation
 import HTTPCache
+import HTTPCacheOperations
 import HTTPCacheSemantics
 import HoldfastGateway
 import LibC
@@ -101,8 +102,8 @@ struct RunProxy: Sendable {
         return variables.variables(over: existing)
     }
 
-    /// Sentences about what was not recorded or served.
-    var notes: [String] { events.notes }
+    /// The hosts of requests that could not be read, or were refused.
+    var hosts: UnrecordedHosts { events.hosts }
 
     /// Removes the files of the run.
     func end() { folder.remove() }
@@ -155,27 +156,20 @@ private struct TrustedRoots {
     }
 }
 
-/// The events of the proxy, by host, with their numbers.
+/// The hosts that the proxy's events name.
 private final class ProxyEvents: Sendable {
-    /// The maximum number of different events that are kept.
-    private static let limit = 20
+    private let named = Mutex(UnrecordedHosts())
 
-    private let counts = Mutex<[CommandProxy.Event: Int]>([:])
+    var hosts: UnrecordedHosts { named.withLock { $0 } }
 
     func take(_ event: CommandProxy.Event) {
-        counts.withLock { counts in
-            if counts[event] != nil || counts.count < Self.limit { counts[event, default: 0] += 1 }
-        }
-    }
-
-    var notes: [String] {
-        counts.withLock { $0 }.map { event, count in
-            let times = count == 1 ? "" : " (\(count) times)"
-            return switch event {
-            case .failedHandshake(let host, let reason): "could not read what was sent to '\(host)': \(reason)\(times)"
-            case .refused(let host, let reason): "refused a connection to '\(host)': \(reason)\(times)"
-            case .switchedProtocol(let host): "passed on a WebSocket to '\(host)', which is not recorded\(times)"
+        named.withLock { named in
+            switch event {
+            case .failedHandshake(let host, let reason): named.addUnread(host, reason)
+            case .emptyTunnel(let host): named.addUnread(host, UnrecordedHosts.noRequest)
+            case .switchedProtocol(let host): named.addUnread(host, "a WebSocket is passed on, and not recorded")
+            case .refused(let host, let reason): named.addRefused(host, reason)
             }
-        }.sorted()
+        }
     }
 }

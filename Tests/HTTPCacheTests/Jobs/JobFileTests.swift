@@ -39,6 +39,8 @@ import Testing
         header.publicParameters = ["state"]
         header.doubtful = 3
         header.cookies = ["__cf_bm", "sid"]
+        header.unrecordedHosts.addUnread("a.example", UnrecordedHosts.noRequest)
+        header.unrecordedHosts.addRefused("[::1]:8080", "a \"reason\"")
         let target = try TargetURI("https://a.example:8443/x?a=1&b=%22")
         return (
             header,
@@ -105,6 +107,8 @@ import Testing
             (first.replacing("}", with: ",\"public\":\"\u{e4}\"}") + "\n", 1, "'public'"),
             (first.replacing("}", with: ",\"doubtful\":-1}") + "\n", 1, "'doubtful'"),
             (first.replacing("}", with: ",\"cookies\":\"\u{e4}\"}") + "\n", 1, "'cookies'"),
+            (first.replacing("}", with: ",\"unread\":{\"a\":1}}") + "\n", 1, "'unread'"),
+            (first.replacing("}", with: ",\"refused\":{\"a\":\"\\u001b\"}}") + "\n", 1, "'refused'"),
             (first.replacing("}", with: ",\"passed\":{\"PUT\":9000000000000000000}}") + "\n", 1, "'passed'"),
             (first + "\n\n", 2, "is not JSON"), (first + "\n" + first + "\n", 2, "'method'"),
             (first + "\n" + second.replacing("GET", with: "G T") + "\n", 2, "'method'"),

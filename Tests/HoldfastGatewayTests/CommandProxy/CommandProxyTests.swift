@@ -90,6 +90,26 @@ import Testing
         }
     }
 
+    /// As a client does that accepts only one key.
+    ///
+    /// Mutant: a tunnel without a request is not reported.
+    @Test(arguments: [nil, "", "PRI * HTTP/2.0\r\n", "GET / HT", "nonsense\r\n\r\n"] as [String?])
+    func tunnelThatEndsWithoutARequestIsReported(sent: String?) async throws {
+        try await ProxiedGateway.with { proxied in
+            if let sent {
+                try await proxied.tunnel(to: "localhost:443") { if !sent.isEmpty { try await $0.send(sent) } }
+            } else {
+                // Not even the handshake begins.
+                try await RawClient.with(port: proxied.gateway.port) { client in
+                    let response = try await proxied.connect(client, to: "localhost:443")
+                    #expect(response.status == 200)
+                }
+            }
+            while proxied.events.isEmpty { await Task.yield() }
+            #expect(proxied.events == [.emptyTunnel(host: "localhost")])
+        }
+    }
+
     @Test func hostWithoutACertificateGetsNoTunnel() async throws {
         try await ProxiedGateway.with(certificates: NoCertificates()) { proxied in
             try await RawClient.with(port: proxied.gateway.port) { client in
@@ -178,7 +198,20 @@ import Testing
             let fields = "Host: x\r\n\(ProxiedGateway.authorization)\r\n"
             let plain = try await proxied.gateway.send("GET http://localhost:25/ HTTP/1.1\r\n\(fields)")
             #expect(plain.status == 403)
-            #expect(proxied.events == [.refused(host: "localhost", reason: "port 25 is not allowed")])
+            #expect(proxied.events == [.refused(host: "localhost:25", reason: "the port needs '--allow-port 25'")])
+        }
+    }
+
+    /// A request outside a tunnel is refused by another part than a tunnel.
+    ///
+    /// Mutant: a refused port is reported for tunnels alone.
+    @Test func refusedPortOfAPlainRequestIsReported() async throws {
+        try await ProxiedGateway.with(ports: [80, 443]) { proxied in
+            let fields = "Host: x\r\n\(ProxiedGateway.authorization)\r\n"
+            let plain = try await proxied.gateway.send("GET http://a.example:8080/ HTTP/1.1\r\n\(fields)")
+            #expect(plain.status == 403)
+            let reason = "the port needs '--allow-port 8080'"
+            #expect(proxied.events == [.refused(host: "a.example:8080", reason: reason)])
         }
     }
 
