@@ -102,7 +102,23 @@ struct HoldfastRecordAnyTests {
                 )
                 #expect(outcome.text == "502", "\(outcome)")
                 #expect(place.written.contains("is not signed by a trusted authority"), "\(place.written)")
+                let words = "holdfast got no response from '\(origin.url)': The certificate of '"
+                #expect(outcome.error.contains(words) && outcome.error.contains("'--origin-ca FILE'"), "\(outcome)")
             }
+        }
+    }
+
+    /// A command may hide the response that states the reason.
+    @Test func reasonOfAFailureIsSaidWithoutAJob() async throws {
+        try await Place.with { place in
+            let script = "curl -sf http://127.0.0.1/a; curl -sf http://127.0.0.1/b; exit 3"
+            let outcome = try await Tool("holdfast").run(
+                arguments: ["record", "any", "--store", place.folder.path + "/s", "--", "/bin/sh", "-c", script],
+                environment: place.environment
+            )
+            let words = "holdfast got no response from 'http://127.0.0.1': "
+            #expect(outcome.status == 3 && outcome.error.components(separatedBy: words).count == 2, "\(outcome)")
+            #expect(outcome.error.contains("is this machine"), "\(outcome)")
         }
     }
 

@@ -36,6 +36,8 @@ package struct JobRecording: Sendable {
         package var doubtful = 0
         /// See ``JobRecording/cookies``.
         package var cookies: Set<String> = []
+        /// See ``JobRecording/failures``.
+        package var failures: [String: String] = [:]
 
         package init() {}
     }
@@ -63,8 +65,8 @@ package struct JobRecording: Sendable {
 
     /// The maximum number of methods that are counted by name. Clients can invent methods.
     private static let methodLimit = 16
-    /// The maximum number of names of parameters, of names of cookies, and of origins with other
-    /// identities, that are kept.
+    /// The maximum number of names of parameters, of names of cookies, of origins with other
+    /// identities, and of origins that failed, that are kept.
     private static let nameLimit = 16
     /// The maximum length of a cookie's name, in bytes. An origin can invent names.
     private static let cookieNameLength = 64
@@ -84,6 +86,8 @@ package struct JobRecording: Sendable {
     package private(set) var doubtfulCount = 0
     /// The names of cookies that clients got, and that are left out of the recorded responses.
     package private(set) var cookies: Set<String> = []
+    /// Why the first request failed, by the origin of requests that got no response.
+    package private(set) var failures: [String: String] = [:]
     /// The limit that the job exceeds.
     package private(set) var exceeded: Limit?
 
@@ -100,6 +104,7 @@ package struct JobRecording: Sendable {
         result.doubtfulNames = doubtfulNames
         result.doubtful = doubtfulCount
         result.cookies = cookies
+        result.failures = failures
         return result
     }
 
@@ -133,11 +138,14 @@ package struct JobRecording: Sendable {
                 if name.utf8.count <= Self.cookieNameLength { cookies.insert(name) }
             }
         case .passed(let refusal): miss(request, exchange.ordinal, refusal.rawValue)
-        case .failed(let code, _): miss(request, exchange.ordinal, code)
+        case .failed(let code, let message):
+            let origin = Self.origin(of: request)
+            if failures.count < Self.nameLimit, failures[origin] == nil { failures[origin] = message }
+            miss(request, exchange.ordinal, code)
         case .excluded(let exclusion):
             switch exclusion {
             case .credentials:
-                let origin = "\(request.target.scheme)://\(request.target.authority)"
+                let origin = Self.origin(of: request)
                 let isNamed = otherIdentities[origin] != nil || otherIdentities.count < Self.nameLimit
                 otherIdentities[isNamed ? origin : "other origins", default: 0] += 1
                 miss(request, exchange.ordinal, exclusion.rawValue, always: true)
@@ -153,6 +161,10 @@ package struct JobRecording: Sendable {
             let method = request.method.rawValue
             passed[passed[method] != nil || passed.count < Self.methodLimit ? method : "other", default: 0] += 1
         }
+    }
+
+    private static func origin(of request: JobRequest) -> String {
+        "\(request.target.scheme)://\(request.target.authority)"
     }
 
     private mutating func keep(_ request: JobRequest, _ ordinal: UInt64) {

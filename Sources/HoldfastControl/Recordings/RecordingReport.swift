@@ -47,6 +47,9 @@ package struct RecordingReport: Sendable, Hashable, Codable {
     package var doubtfulNames: [String]
     /// The names of cookies that clients got, and that are left out of the recorded responses.
     package var cookies: [String]
+    /// Why the first request failed, by the origin of requests that got no response; `nil` if there
+    /// are none.
+    package var failures: [String: String]?
     /// The reason that the client stated.
     package var reason: String?
     /// The client that began the recording.
@@ -86,6 +89,7 @@ package struct RecordingReport: Sendable, Hashable, Codable {
         doubtful = count.doubtful
         doubtfulNames = count.doubtfulNames.sorted()
         cookies = count.cookies.sorted()
+        failures = count.failures.isEmpty ? nil : count.failures
         reason = plan?.reason
         by = plan?.client
     }

@@ -71,8 +71,12 @@ extension ConnectionFailure {
 
     /// Returns a sentence that states the failure, and one that states the next step. Settings are
     /// those of an origin in the configuration file.
-    func message(_ endpoint: OriginEndpoint, _ cause: any Error) -> String {
-        "\(fault(of: "\(endpoint)", cause)) \(advice)"
+    ///
+    /// - Parameter isNamedByCommand: whether the command of a job named the origin. Then it has no
+    ///   such settings.
+    func message(_ endpoint: OriginEndpoint, _ cause: any Error, isNamedByCommand: Bool = false) -> String {
+        let nextStep = isNamedByCommand ? adviceOnCommand ?? advice : advice
+        return "\(fault(of: "\(endpoint)", cause)) \(nextStep)"
     }
 
     /// Returns a sentence that states the failure.
@@ -119,6 +123,19 @@ extension ConnectionFailure {
         case .wrongName: "Use a name of the certificate in the URL or in 'server-name'."
         case .certificateExpired: "Renew it on the server, and check this machine's clock."
         case .certificateNotYetValid: "Check the clocks of this machine and of the server."
+        }
+    }
+
+    /// The next step for an origin that the command of a job named; `nil` if it is the same as for
+    /// other origins.
+    private var adviceOnCommand: String? {
+        switch self {
+        case .handshakeRefused: "Check whether this port uses TLS, and which TLS versions the server accepts."
+        case .clientCertificate: "Use '--config' with a file that has a route to it, and 'certificate' and 'key'."
+        case .unknownAuthority:
+            "Use '--origin-ca FILE' with the authority's certificate, and check whether the server sends its intermediate certificates."
+        case .wrongName: "Use a name of the certificate in the URL."
+        default: nil
         }
     }
 

@@ -60,7 +60,9 @@ extension TransportError {
     }
 
     /// The error for a connection that could not be opened.
-    init(connecting endpoint: OriginEndpoint, _ error: any Error) {
+    ///
+    /// - Parameter isNamedByCommand: whether the command of a job named the origin.
+    init(connecting endpoint: OriginEndpoint, _ error: any Error, isNamedByCommand: Bool) {
         switch error {
         case _ where Self.isDescriptorShortage(error):
             let message =
@@ -69,7 +71,8 @@ extension TransportError {
             self.init(code: .outOfDescriptors, message: message, cause: error)
         case let error as NIOConnectionError where error.connectionErrors.isEmpty:
             let message =
-                "The name in '\(endpoint)' does not resolve. Check the URL and this machine's DNS, or set 'addresses'."
+                "The name in '\(endpoint)' does not resolve. Check the URL and this machine's DNS"
+                + (isNamedByCommand ? "." : ", or set 'addresses'.")
             self.init(code: .nameResolution, message: message, cause: error)
         case _ where ForbiddenDestination(error) != nil:
             let message = ForbiddenDestination(error)?.message("\(endpoint)") ?? ""
@@ -78,13 +81,21 @@ extension TransportError {
         default:
             let failure = ConnectionFailure(error)
             let isTimeout = failure == .connectTimeout || failure == .handshakeTimeout
-            self.init(code: isTimeout ? .connectTimeout : Self.isTLS(error) ? .tls : .connect, failure, endpoint, error)
+            let code = isTimeout ? Code.connectTimeout : Self.isTLS(error) ? .tls : .connect
+            self.init(code: code, failure, endpoint, error, isNamedByCommand: isNamedByCommand)
         }
     }
 
-    private init(code: Code, _ failure: ConnectionFailure?, _ endpoint: OriginEndpoint, _ cause: any Error) {
+    private init(
+        code: Code,
+        _ failure: ConnectionFailure?,
+        _ endpoint: OriginEndpoint,
+        _ cause: any Error,
+        isNamedByCommand: Bool = false
+    ) {
         let standard = code == .tls ? "TLS cannot be used with '\(endpoint)'." : "'\(endpoint)' could not be reached."
-        self.init(code: code, message: failure?.message(endpoint, cause) ?? standard, cause: cause)
+        let message = failure?.message(endpoint, cause, isNamedByCommand: isNamedByCommand) ?? standard
+        self.init(code: code, message: message, cause: cause)
         connectionFailure = failure
     }
 

@@ -64,7 +64,10 @@ extension OriginTransport {
                 return handler.connection ?? OriginConnection(handler: handler, channel: channel)
             }
             .flatMapErrorThrowing { error in
-                throw OriginFailure(error: TransportError(connecting: endpoint, error), isBeforeResponse: true)
+                // Only the proxy of a command restricts destinations.
+                let isNamedByCommand = configuration.destinations != nil
+                let failure = TransportError(connecting: endpoint, error, isNamedByCommand: isNamedByCommand)
+                throw OriginFailure(error: failure, isBeforeResponse: true)
             }
     }
 

@@ -138,6 +138,8 @@ struct JobReport: Encodable {
     private static func words(for reason: String) -> String {
         switch reason {
         case ExchangeError.Code.offlineMiss.description: "nothing is stored for it"
+        case ExchangeError.Code.originUnreachable.description: "its origin was unreachable"
+        case ExchangeError.Code.transportFailed.description: "its origin sent no valid response"
         case JobRun.Exclusion.credentials.rawValue: "it had other credentials than the first request to its origin"
         case StorageRefusal.responseNoStore.rawValue: "its response has 'no-store'"
         case StorageRefusal.requestNoStore.rawValue: "the request has 'no-store'"

@@ -164,6 +164,7 @@ struct Record: AsyncParsableCommand {
         guard ended.state == .kept else {
             let failure = "the command ended with exit status \(status)."
             let reason = status == 0 ? ended.error ?? ended.reasonToDiscard : failure
+            for line in ended.notes.reasons { StandardStream.error.line("holdfast \(line)") }
             StandardStream.error.line("holdfast did not keep the job '\(name)': \(reason)")
             return status == 0 ? 1 : status
         }
@@ -242,6 +243,7 @@ struct Record: AsyncParsableCommand {
         if let reason = Self.reasonToDiscard(recorded, status) {
             try await store.discardRecording(name, in: partition, at: clock.now())
             for line in header.unrecordedHosts.sentences { StandardStream.error.line("holdfast: \(line)") }
+            for line in recorded.notes.reasons { StandardStream.error.line("holdfast \(line)") }
             StandardStream.error.line("holdfast did not keep the job '\(name)': \(reason)")
             return status == 0 ? 1 : status
         }

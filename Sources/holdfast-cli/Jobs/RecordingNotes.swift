@@ -1,15 +1,23 @@
 import HTTPCacheOperations
 import HoldfastControl
 
-/// The requests that a recording passed on, in sentences.
+/// The requests that a recording passed on, and those that failed, in sentences.
 struct RecordingNotes {
     /// The number of requests with other credentials than the first ones, by origin.
     let otherIdentities: [String: Int]
     /// The number of requests whose URLs may contain secrets, and the names of the parameters.
     let doubtful: (count: Int, names: [String])
+    /// Why the first request failed, by origin.
+    let failures: [String: String]
+
+    /// The failures. A command may hide the responses that state them.
+    var reasons: [String] {
+        failures.sorted { $0.key < $1.key }.map { "got no response from '\($0)': \($1)" }
+    }
 
     var lines: [String] {
-        var lines = otherIdentities.sorted { $0.key < $1.key }.map { origin, count in
+        var lines = reasons
+        lines += otherIdentities.sorted { $0.key < $1.key }.map { origin, count in
             "passed on \(count) \(count == 1 ? "request" : "requests") with other credentials at '\(origin)': "
                 + "a job has one identity at each origin"
         }
@@ -26,13 +34,21 @@ struct RecordingNotes {
 
 extension JobRecording {
     var notes: RecordingNotes {
-        RecordingNotes(otherIdentities: otherIdentities, doubtful: (doubtfulCount, doubtfulNames.sorted()))
+        RecordingNotes(
+            otherIdentities: otherIdentities,
+            doubtful: (doubtfulCount, doubtfulNames.sorted()),
+            failures: failures
+        )
     }
 }
 
 extension RecordingReport {
     var notes: RecordingNotes {
-        RecordingNotes(otherIdentities: otherCredentials, doubtful: (doubtful, doubtfulNames))
+        RecordingNotes(
+            otherIdentities: otherCredentials,
+            doubtful: (doubtful, doubtfulNames),
+            failures: failures ?? [:]
+        )
     }
 
     /// Why there is no job, if it did not fail.

@@ -105,6 +105,21 @@ import Testing
         #expect(recorded(exchanges).cookies.isEmpty)
     }
 
+    /// Mutant: failures of any number of origins are kept.
+    @Test func firstFailureOfEachOriginIsKept() throws {
+        func failed(_ origin: String, _ message: String) throws -> JobExchange {
+            let request = JobRequest(method: .get, target: try TargetURI("\(origin)/x?key=5ecret"))
+            let ending = JobExchange.Ending.failed(code: "origin-unreachable", message: message)
+            return JobExchange(ordinal: 1, request: request, ending: ending)
+        }
+        let two = [try failed("https://a.example", "one"), try failed("https://a.example", "two")]
+        let recording = recorded(two + [try failed("http://a.example:81", "three")])
+        #expect(recording.failures == ["https://a.example": "one", "http://a.example:81": "three"])
+        #expect(recording.count.failures == recording.failures)
+        let many = recorded(try (0..<100).map { try failed("https://a\($0).example", "one") })
+        #expect(many.failures.count == 16)
+    }
+
     @Test func limitsEndTheRecording() throws {
         var limits = JobRecording.Limits()
         limits.requests = 3

@@ -128,9 +128,19 @@ import Testing
                     try await client.send("GET / HTTP/1.1\r\nHost: \(host)\r\n\r\n")
                     let response = try await client.response()
                     #expect(response.status == 502 && response.text.contains("certificate"), "\(response.text)")
+                    #expect(response.text.contains("Use '--origin-ca FILE'"), "\(response.text)")
                 }
                 #expect(origin.requests.isEmpty)
             }
+        }
+    }
+
+    /// An origin that a command names has no settings in a file.
+    @Test func nameThatDoesNotResolveIsStatedWithoutSettings() async throws {
+        try await ProxiedGateway.with { proxied in
+            let fields = "Host: x\r\n\(ProxiedGateway.authorization)\r\n"
+            let response = try await proxied.gateway.send("GET http://nowhere.invalid/ HTTP/1.1\r\n\(fields)")
+            #expect(response.status == 504 && !response.text.contains("addresses"), "\(response.text)")
         }
     }
 
