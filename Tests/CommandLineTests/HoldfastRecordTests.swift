@@ -52,6 +52,43 @@ struct HoldfastRecordTests {
         }
     }
 
+    /// A rule of the recording that a replay lacks is the usual reason.
+    @Test func replayWithoutTheRulesOfTheRecordingAsksForThem() async throws {
+        try await JobCommands.with { commands in
+            let file = commands.folder.path + "/rules.yaml"
+            let rules = """
+                routes: [{origin: "\(commands.origin.baseURL)"}]
+                rules: [{match: {url: "/**"}, ignore: {parameters: [t]}}]
+                """
+            try Data(rules.utf8).write(to: URL(fileURLWithPath: file))
+            let place = ["--config", file, "--store", commands.store]
+            func run(_ command: String, _ place: [String], _ path: String) async throws -> Tool.Outcome {
+                let script = JobCommands.fetching(path)
+                return try await Tool("holdfast").run(
+                    arguments: [command, "deps"] + place + ["--", "/bin/sh", "-c", script],
+                    environment: commands.environment
+                )
+            }
+            let recorded = try await run("record", place, "/a?t=1")
+            #expect(recorded.status == 0 && recorded.error.contains("deps: would run: 1 request"), "\(recorded)")
+            #expect(try await run("replay", place, "/a?t=2").status == 0)
+            let question = "Was it recorded with '--config'? Use the same file."
+            let replayed = try await run("replay", commands.place, "/a?t=2")
+            #expect(replayed.status != 0 && replayed.error.contains("holdfast: \(question)"), "\(replayed)")
+            let jobs = try await commands.jobs()
+            #expect(jobs.status == 1 && jobs.text.contains(question), "\(jobs)")
+            let judged = try await Tool("holdfast").run(arguments: ["jobs"] + place)
+            #expect(judged.status == 0 && !judged.text.contains("--config"), "\(judged)")
+            _ = try await commands.record("plain", [], JobCommands.fetching("/b"))
+            let script = ["--", "/bin/sh", "-c", JobCommands.fetching("/c")]
+            let other = try await Tool("holdfast").run(
+                arguments: ["replay", "plain"] + place + script,
+                environment: commands.environment
+            )
+            #expect(other.error.contains("Was it recorded without '--config', or with another file?"), "\(other)")
+        }
+    }
+
     @Test func requestThatEndsTheJobIsNamed() async throws {
         try await JobCommands.with { commands in
             let origin = commands.origin
@@ -64,14 +101,16 @@ struct HoldfastRecordTests {
             origin.force(.respond(fields: [("Cache-Control", "max-age=600")], body: "x"), times: .max, path: "/a")
             let until = try await commands.record("two", [], JobCommands.fetching("/a", "/b"))
             #expect(until.error.contains("two: would run until ") && until.error.contains("/b: 'must-revalidate'"))
-            _ = try await commands.record("three", [], JobCommands.fetching("/a", "/c"))
+            let recordedThree = try await commands.record("three", [], JobCommands.fetching("/a", "/c"))
             let jobs = try await commands.jobs("--format", "json")
             let list = try #require(try JSONSerialization.jsonObject(with: jobs.output) as? [[String: Any]])
             #expect(jobs.status == 1 && list.map { $0["wouldRun"] as? Bool } == [false, true], "\(jobs)")
             #expect((list.first?["refused"] as? [[String: Any]])?.first?["reason"] as? String == "responseNoStore")
             let replayed = try await commands.replay("three", [], JobCommands.fetching("/a", "/c"))
             #expect(replayed.status != 0 && replayed.error.contains("/c: "), "\(replayed)")
-            #expect(replayed.error.contains("'holdfast jobs three' says why it is refused."), "\(replayed)")
+            let advice = "its response has 'no-store'; a rule with 'stale: {ignore: [no-store]}' stores it"
+            #expect(replayed.error.contains("It was sent in the recording, but \(advice)."), "\(replayed)")
+            #expect(recordedThree.error.contains("/c: \(advice)"), "\(recordedThree)")
         }
     }
 

@@ -1,4 +1,5 @@
 package import HTTPCacheSemantics
+import HTTPTypes
 
 /// A forecast of how a request would end if its origin were unreachable: now, after an hour, and
 /// after a day of an outage.
@@ -15,6 +16,13 @@ package struct OfflineForecast: Sendable {
             self.prepared = prepared
             self.candidates = candidates
         }
+
+        /// Whether a response is stored for the request, or for another variant of it.
+        package var isStored: Bool { !candidates.isEmpty }
+
+        /// The status of a stored error, such as 404, which is served only while it is fresh; `nil`
+        /// if no error is stored.
+        package var storedError: Int? { candidates.map(\.head.status.code).first { $0 >= 400 } }
 
         /// A copy to keep, without references to the client or its exchange.
         package var detached: Subject { Subject(prepared.renewing(prepared.request.head), candidates) }

@@ -9,8 +9,19 @@ package struct JobForecast: Sendable {
     /// A request that could not be answered.
     package struct Refused: Sendable {
         package var request: JobRequest
-        /// The reason: the code of an error, or the directive or limit that forbids the response.
+        /// The reason: the code of an error, a ``Loss``, or the directive or limit that forbids the
+        /// response.
         package var reason: String
+        /// The status of the stored error.
+        var status: Int?
+    }
+
+    /// The reason that a recorded response does not answer.
+    package enum Loss: String, Sendable, Hashable, CaseIterable {
+        /// It was evicted or purged, or other rules than in the recording do not find it.
+        case removed
+        /// It is an error, such as 404, and no longer fresh.
+        case staleError = "stale-error"
     }
 
     /// The number of refused requests that are kept.
@@ -22,6 +33,8 @@ package struct JobForecast: Sendable {
     package let instant: Timestamp
     package private(set) var requests = 0
     package private(set) var refusedCount = 0
+    /// Whether a refused request had a response in the recording.
+    package private(set) var losesRecorded = false
     /// The first refused requests.
     package private(set) var refused: [Refused] = []
     /// The first instant at which the job no longer runs, to the second, and the request that ends
@@ -38,22 +51,38 @@ package struct JobForecast: Sendable {
     /// - Parameter subject: the request and the responses that are stored for it.
     package mutating func take(_ entry: JobFile.Entry, _ subject: OfflineForecast.Subject) {
         requests += 1
-        if let exclusion = entry.exclusion { return refuse(entry.request, exclusion.rawValue) }
+        if let exclusion = entry.exclusion {
+            return refuse(Refused(request: entry.request, reason: exclusion.rawValue))
+        }
         if let refusal = subject.offlineRefusal(at: instant) {
-            let isMissing = refusal.code == .offlineMiss
-            return refuse(entry.request, isMissing ? entry.why ?? refusal.reason : refusal.reason)
+            if entry.why == nil { losesRecorded = true }
+            return refuse(Self.refused(entry, subject, refusal))
         }
         let limit = end?.instant ?? instant.adding(milliseconds: Self.horizon)
         guard let refusal = subject.offlineRefusal(at: limit.adding(milliseconds: -1000)) else { return }
         end = (
             Self.end(of: subject, after: instant, before: limit),
-            Refused(request: entry.request, reason: refusal.reason)
+            Self.refused(entry, subject, refusal)
         )
     }
 
-    private mutating func refuse(_ request: JobRequest, _ reason: String) {
+    private mutating func refuse(_ request: Refused) {
         refusedCount += 1
-        if refused.count < Self.refusedLimit { refused.append(Refused(request: request, reason: reason)) }
+        if refused.count < Self.refusedLimit { refused.append(request) }
+    }
+
+    private static func refused(
+        _ entry: JobFile.Entry,
+        _ subject: OfflineForecast.Subject,
+        _ refusal: ExchangeError
+    ) -> Refused {
+        let request = entry.request
+        guard refusal.code == .offlineMiss else { return Refused(request: request, reason: refusal.reason) }
+        if let why = entry.why { return Refused(request: request, reason: why) }
+        if let status = subject.storedError {
+            return Refused(request: request, reason: Loss.staleError.rawValue, status: status)
+        }
+        return Refused(request: request, reason: subject.isStored ? refusal.reason : Loss.removed.rawValue)
     }
 
     /// Returns the first second at which a request that can be answered now cannot.

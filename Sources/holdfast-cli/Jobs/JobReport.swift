@@ -14,7 +14,7 @@ struct JobReport: Encodable {
         /// The digest of the request's content, as in the job's file. An API's requests often have
         /// one URL.
         var content: String?
-        /// The code of an error, a directive or a limit.
+        /// The code of an error, `removed`, `stale-error`, a directive or a limit.
         var reason: String
 
         init(_ refused: JobForecast.Refused) {
@@ -22,12 +22,17 @@ struct JobReport: Encodable {
             url = refused.request.target.redacted
             content = refused.request.content.map { "sha256:\($0.hexadecimal)" }
             reason = refused.reason
+            explanation = refused.words
         }
 
         fileprivate var words: String {
             let shown = content.map { " (content \($0.prefix(Self.contentLength)))" } ?? ""
-            return "\(method) \(url)\(shown): \(JobReport.words(for: reason))"
+            return "\(method) \(url)\(shown): \(explanation)"
         }
+
+        private let explanation: String
+
+        private enum CodingKeys: CodingKey { case method, url, content, reason }
 
         /// The length of a digest in the text: enough to find it in the job's file.
         private static let contentLength = "sha256:".count + 12
@@ -65,13 +70,16 @@ struct JobReport: Encodable {
     var refusedHosts: [Host]
 
     private let sentences: [String]
+    /// Asks whether the rules are those of the recording.
+    private let question: String?
 
     private enum CodingKeys: CodingKey {
         case name, made, command, requests, wouldRun, until, endedBy, refused, refusedCount, passed, doubtful, cookies
         case unread, refusedHosts
     }
 
-    init(_ header: JobFile.Header, _ forecast: JobForecast) {
+    /// - Parameter question: asks whether the rules are those of the recording; `nil` if they are.
+    init(_ header: JobFile.Header, _ forecast: JobForecast, question: String? = nil) {
         name = header.name.description
         made = header.made.milliseconds
         command = header.command
@@ -92,6 +100,7 @@ struct JobReport: Encodable {
         unread = hosts.unread.sorted { $0.key < $1.key }.map { Host(host: $0, reason: $1) }
         refusedHosts = hosts.refused.sorted { $0.key < $1.key }.map { Host(host: $0, reason: $1) }
         sentences = hosts.sentences
+        self.question = forecast.losesRecorded ? question : nil
     }
 
     var text: String { ([headline] + details.map { "  " + $0 }).joined(separator: "\n") }
@@ -132,22 +141,7 @@ struct JobReport: Encodable {
             let names = cookies.map { "'\($0)'" }.joined(separator: ", ")
             lines.append("recorded without cookies: a replay does not set \(names)")
         }
+        if let question { lines.append(question) }
         return lines
-    }
-
-    private static func words(for reason: String) -> String {
-        switch reason {
-        case ExchangeError.Code.offlineMiss.description: "nothing is stored for it"
-        case ExchangeError.Code.originUnreachable.description: "its origin was unreachable"
-        case ExchangeError.Code.transportFailed.description: "its origin sent no valid response"
-        case JobRun.Exclusion.credentials.rawValue: "it had other credentials than the first request to its origin"
-        case StorageRefusal.responseNoStore.rawValue: "its response has 'no-store'"
-        case StorageRefusal.requestNoStore.rawValue: "the request has 'no-store'"
-        case StorageRefusal.endless.rawValue: "its response is an event stream"
-        case StorageRefusal.notExplicit.rawValue: "its response does not allow storing"
-        case "invalidated": "a later request with an unsafe method changed it"
-        case StorageRefusal.varyAny.rawValue: "its response varies by everything ('Vary: *')"
-        default: "'\(reason)'"
-        }
     }
 }

@@ -35,6 +35,14 @@ struct JobOptions: ParsableArguments {
             && ServeVariable.origin.value(in: environment) == nil
     }
 
+    /// Asks whether the rules are those with which a job was recorded.
+    var questionAboutFile: String {
+        let isUsed = file != nil || ServeVariable.config.value(in: ProcessInfo.processInfo.environment) != nil
+        return isUsed
+            ? "Was it recorded without '--config', or with another file? Use the same."
+            : "Was it recorded with '--config'? Use the same file."
+    }
+
     /// Returns the settings of a gateway on a free port of loopback, without a control plane.
     ///
     /// - Parameter proxy: the options of the proxy, if the command's requests name their origins.

@@ -87,14 +87,14 @@ struct Jobs: AsyncParsableCommand {
                     "The store '\(judge.store.folder)' has no job '\(name)'. 'holdfast jobs' lists its jobs."
                 )
             }
-            return ([JobReport(header, forecast)], true)
+            return ([JobReport(header, forecast, question: options.questionAboutFile)], true)
         }
         var reports: [JobReport] = []
         var isComplete = true
         for job in try judge.store.jobs.names {
             do {
                 guard let (header, forecast) = try await judge.forecast(of: job, at: instant) else { continue }
-                reports.append(JobReport(header, forecast))
+                reports.append(JobReport(header, forecast, question: options.questionAboutFile))
             } catch {
                 StandardStream.error.line("Error: \(error)")
                 isComplete = false

@@ -97,7 +97,8 @@ struct Replay: AsyncParsableCommand {
         for line in ended.hosts.leavingOutUnusedTunnels(to: replayed.hosts).sentences {
             StandardStream.error.line("holdfast: \(line)")
         }
-        let unasked = try report(replayed, name, store)
+        let judge = JobJudge(store: store, file: session.settings.file, logger: logger)
+        let unasked = try await report(replayed, header, use, judge)
         if status != 0 { return status }
         if replayed.refusedCount > 0, !allowsRefused { return 1 }
         return all && unasked > 0 ? 1 : 0
@@ -122,29 +123,32 @@ struct Replay: AsyncParsableCommand {
     /// Reports the refused requests with the nearest recorded ones.
     ///
     /// - Returns: the number of requests of the job that were not sent.
-    private func report(_ replayed: ReplayedRequests, _ name: JobName, _ store: CacheManager) throws -> Int {
-        var nearest = replayed.refused.map { NearestRequest(to: $0.exchange) }
+    private func report(
+        _ replayed: ReplayedRequests,
+        _ header: JobFile.Header,
+        _ use: JobRun.Use,
+        _ judge: JobJudge
+    ) async throws -> Int {
+        var refusals = replayed.refused
         var unasked = 0
-        if !nearest.isEmpty || all {
-            try store.jobs.read(name) { line in
+        if !refusals.isEmpty || all {
+            try judge.store.jobs.read(header.name) { line in
                 guard case .entry(let entry) = line else { return }
-                for index in nearest.indices { nearest[index].take(entry.request) }
+                for index in refusals.indices { refusals[index].take(entry) }
                 if !replayed.contains(entry.request) { unasked += 1 }
             }
         }
-        for (refused, nearest) in zip(replayed.refused, nearest) {
-            let request = refused.exchange.request
-            var text = "holdfast refused \(request.method) \(request.target.redacted): \(refused.message)"
-            if let recorded = nearest.nearest {
-                text += " Nearest recorded request: \(recorded.method) \(recorded.target.redacted)"
-                text += nearest.difference.map { ": \($0)." } ?? ". 'holdfast jobs \(name)' says why it is refused."
-            } else {
-                text += " No request with this method and path was recorded."
-            }
-            StandardStream.error.line(text)
+        let now = SystemWallClock().now()
+        let verdicts = try await judge.verdicts(on: refusals.map(\.sameEntry), of: header, use, at: now)
+        for (refusal, verdict) in zip(refusals, verdicts) {
+            let words = refusal.words(header, judged: verdict, isAsRecorded: isAsRecorded)
+            StandardStream.error.line("holdfast refused \(words)")
         }
         let more = replayed.refusedCount - replayed.refused.count
         if more > 0 { StandardStream.error.line("holdfast refused \(more) more \(more == 1 ? "request" : "requests")") }
+        if refusals.contains(where: { $0.mayNeedRules(header) }) {
+            StandardStream.error.line("holdfast: \(options.questionAboutFile)")
+        }
         if replayed.isEmpty {
             StandardStream.error.line("holdfast: no request was sent to $HOLDFAST_URL, so nothing was replayed")
         }
@@ -158,11 +162,6 @@ struct Replay: AsyncParsableCommand {
 
 /// The requests of a replay.
 struct ReplayedRequests: Sendable {
-    struct Refused: Sendable {
-        var exchange: JobExchange
-        var message: String
-    }
-
     /// A request without the fields that select its response.
     private struct Subject: Hashable {
         let method: HTTPRequest.Method
@@ -177,14 +176,14 @@ struct ReplayedRequests: Sendable {
     /// The number of refused requests that are reported in detail.
     static let refusedLimit = 20
 
-    private(set) var refused: [Refused] = []
+    private(set) var refused: [ReplayRefusal] = []
     /// The number of refused requests. A request that was sent several times counts once.
     private(set) var refusedCount = 0
     private var answered: Set<Subject> = []
     private var refusedSubjects: Set<Subject> = []
 
     mutating func take(_ exchange: JobExchange) {
-        guard case .failed(let code, var message) = exchange.ending else {
+        guard case .failed(let code, let message) = exchange.ending else {
             if answered.count < JobFile.maximumRequests { answered.insert(Subject(exchange.request)) }
             return
         }
@@ -194,11 +193,7 @@ struct ReplayedRequests: Sendable {
         else { return }
         refusedCount += 1
         guard refused.count < Self.refusedLimit else { return }
-        // A replay has no mode that an operator could switch.
-        if code == ExchangeError.Code.offlineMiss.description {
-            message = "No response is recorded for it. To add it, record the job again."
-        }
-        refused.append(Refused(exchange: exchange, message: message))
+        refused.append(ReplayRefusal(exchange, code: code, message: message))
     }
 
     /// Whether there was no request.

@@ -16,7 +16,7 @@ import Testing
     }
 
     /// Records a response with each of these fields.
-    private func record(_ responses: [HTTPFields]) async throws -> Recorded {
+    private func record(_ responses: [HTTPFields], status: HTTPResponse.Status = .ok) async throws -> Recorded {
         let exchanges = JobExchanges()
         var use = JobRun.Use()
         use.comparesIdentities = true
@@ -25,7 +25,7 @@ import Testing
         let fixture = EngineFixture(kind: .shared, memory: memory, job: job, exchanges: exchanges)
         let urls = responses.indices.map { "https://a.example/\($0)" }
         for (url, fields) in zip(urls, responses) {
-            fixture.transport.script(url, .ok("text", fields: fields))
+            fixture.transport.script(url, .status(status, "text", fields: fields))
             try await fixture.get(url)
         }
         await fixture.untilIdle()
@@ -35,12 +35,15 @@ import Testing
     }
 
     /// Judges a job some time after it was recorded, and replays its requests then.
+    ///
+    /// - Parameter memory: the store; `nil` for that of the recording.
     private func judge(
         _ recorded: Recorded,
-        after time: Duration
+        after time: Duration,
+        from memory: InMemoryResponseStore? = nil
     ) async throws -> (forecast: JobForecast, refused: [String]) {
         let job = JobRun(partition: "one")
-        let fixture = EngineFixture(kind: .shared, mode: .offline, memory: recorded.memory, job: job)
+        let fixture = EngineFixture(kind: .shared, mode: .offline, memory: memory ?? recorded.memory, job: job)
         fixture.clock.advance(by: time)
         var forecast = JobForecast(at: fixture.clock.now())
         for entry in recorded.entries { forecast.take(entry, try fixture.engine.subject(of: entry.request)) }
@@ -103,6 +106,29 @@ import Testing
         let recorded = try await record([[.cacheControl: "no-store"]])
         let forecast = try await judge(recorded, after: .zero).forecast
         #expect(forecast.refused.map(\.reason) == ["responseNoStore"])
+    }
+
+    /// It is recorded, so it need not be recorded again to be served.
+    ///
+    /// Mutant: a stored error counts as missing.
+    @Test func storedErrorThatIsNotFreshIsTold() async throws {
+        let recorded = try await record([[.cacheControl: "max-age=60"]], status: .notFound)
+        #expect(recorded.entries.map(\.why) == [nil])
+        let fresh = try await judge(recorded, after: .seconds(1)).forecast
+        #expect(fresh.wouldRun && fresh.end?.because.reason == "stale-error")
+        let stale = try await judge(recorded, after: .seconds(61)).forecast
+        #expect(stale.refused.map(\.reason) == ["stale-error"] && stale.losesRecorded)
+        #expect(stale.refused.first?.words == "its 404 is no longer fresh; '--as-recorded' serves it")
+    }
+
+    @Test func responseThatIsNoLongerStoredIsTold() async throws {
+        let recorded = try await record([[.cacheControl: "max-age=60"]])
+        let forecast = try await judge(recorded, after: .zero, from: InMemoryResponseStore()).forecast
+        #expect(forecast.refused.map(\.reason) == ["removed"] && forecast.losesRecorded)
+        #expect(forecast.refused.first?.words == "its response is no longer in the store")
+        let unstored = try await record([[.cacheControl: "no-store"]])
+        let judged = try await judge(unstored, after: .zero)
+        #expect(!judged.forecast.losesRecorded)
     }
 
     @Test func jobWithoutRequestsWouldNotRun() { #expect(!JobForecast(at: Timestamp(milliseconds: 0)).wouldRun) }

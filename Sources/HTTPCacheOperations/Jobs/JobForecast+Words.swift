@@ -1,0 +1,30 @@
+import HTTPCache
+import HTTPCacheSemantics
+
+extension JobForecast.Refused {
+    /// The reason for a list of requests: a clause, or the name of a directive or a code.
+    package var words: String { knownReason ?? "'\(reason)'" }
+
+    /// The reason as a clause.
+    var clause: String { knownReason ?? "the reason is '\(reason)'" }
+
+    private var knownReason: String? {
+        switch reason {
+        case JobForecast.Loss.removed.rawValue: "its response is no longer in the store"
+        case JobForecast.Loss.staleError.rawValue:
+            "its \(status.map { "\($0)" } ?? "error") is no longer fresh; '--as-recorded' serves it"
+        case ExchangeError.Code.offlineMiss.description: "nothing is stored for it"
+        case ExchangeError.Code.originUnreachable.description: "its origin was unreachable"
+        case ExchangeError.Code.transportFailed.description: "its origin sent no valid response"
+        case JobRun.Exclusion.credentials.rawValue: "it had other credentials than the first request to its origin"
+        case StorageRefusal.responseNoStore.rawValue:
+            "its response has 'no-store'; a rule with 'stale: {ignore: [no-store]}' stores it"
+        case StorageRefusal.requestNoStore.rawValue: "the request has 'no-store'"
+        case StorageRefusal.endless.rawValue: "its response is an event stream"
+        case StorageRefusal.notExplicit.rawValue: "its response does not allow storing"
+        case "invalidated": "a later request with an unsafe method changed it"
+        case StorageRefusal.varyAny.rawValue: "its response varies by everything ('Vary: *')"
+        default: nil
+        }
+    }
+}
