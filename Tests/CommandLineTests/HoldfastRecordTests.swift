@@ -35,6 +35,8 @@ struct HoldfastRecordTests {
             let unknown = try await commands.replay("deps", ["--allow-refused"], #"curl -s "$HOLDFAST_URL/d""#)
             #expect(unknown.status == 0, "\(unknown)")
             #expect(unknown.error.contains("No request with this method and path was recorded."), "\(unknown)")
+            // The client of a base URL reads the origin's URL, as on standard error.
+            #expect(unknown.text.contains("'\(commands.origin.baseURL)/d'"), "\(unknown)")
             // A client that repeats a request is refused once.
             let twice = try await commands.replay("deps", [], #"for i in 1 2; do curl -s "$HOLDFAST_URL/d"; done"#)
             #expect(twice.status == 1 && !twice.error.contains("more request"), "\(twice)")
@@ -132,6 +134,9 @@ struct HoldfastRecordTests {
             #expect(jobs.error.contains("'a.job'"), "\(jobs)")
             let damaged = try await commands.jobs("a")
             #expect(damaged.status == 1 && damaged.output.isEmpty && damaged.error.contains("'a.job'"), "\(damaged)")
+            #expect(damaged.error.contains("'--remove'") && damaged.error.contains("'--replace'"), "\(damaged)")
+            #expect(try await commands.jobs("a", "--remove").status == 0)
+            #expect(try await commands.jobs().status == 0)
         }
     }
 
@@ -198,6 +203,34 @@ struct HoldfastRecordTests {
             #expect(commands.written == "v2v2v2")
             #expect(try await commands.jobs("deps", "--remove").status == 0)
             #expect(try await commands.jobs().text.contains("has no jobs"))
+        }
+    }
+
+    @Test(arguments: ["record", "replay", "jobs"]) func fileAndOriginExcludeEachOther(_ command: String) async throws {
+        let command = [command, "a", "--origin", "http://a.example", "--config", "a.yaml"]
+        let words = command[0] == "jobs" ? command : command + ["--", "true"]
+        let outcome = try await Tool("holdfast").run(arguments: words)
+        #expect(outcome.status == 64 && outcome.error.contains("'--config' or '--origin', not both"), "\(outcome)")
+    }
+
+    @Test func timeWithoutAGatewayIsSaidToHaveNoEffect() async throws {
+        try await JobCommands.with { commands in
+            let recorded = try await commands.record("a", ["--for", "1m"], JobCommands.fetching("/a"))
+            #expect(recorded.status == 0 && recorded.error.contains("'--for' has no effect"), "\(recorded)")
+        }
+    }
+
+    /// A list in the help that is not complete is worse than none.
+    @Test(arguments: ["record", "jobs"]) func helpListsTheKeysOfTheObject(_ command: String) async throws {
+        try await JobCommands.with { commands in
+            _ = try await commands.record("a", [], JobCommands.fetching("/a") + "; curl -sS -X PUT $HOLDFAST_URL/b")
+            let jobs = try await commands.jobs("--format", "json")
+            let list = try #require(try JSONSerialization.jsonObject(with: jobs.output) as? [[String: Any]])
+            let help = try await Tool("holdfast").run(command, "--help")
+            let keys = try #require(list.first).keys
+            #expect(keys.count >= 11)
+            let words = Set(help.text.split { !$0.isLetter }.map(String.init))
+            for key in keys { #expect(words.contains(key), "\(key)") }
         }
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPCache
 import HTTPCacheOperations
 import HTTPCacheSemantics
@@ -106,6 +107,26 @@ import Testing
         #expect(try store.jobs.names == [name("two")])
         let (isFirst, isSecond) = (try await isThere(one, store), try await isThere(two, store))
         #expect(!isFirst && isSecond)
+        try await store.close()
+    }
+
+    /// Mutant: a damaged job cannot be removed.
+    @Test(arguments: [("{", true), ("", true), ("HEADER{\n", false), ("HEADER{", false)])
+    func damagedJobIsRemoved(_ text: String, _ keepsResponses: Bool) async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        let partition = try partition("a")
+        try await store.beginRecording(name(), in: partition, at: clock.now())
+        try await put(partition, store)
+        let header = header(try name(), partition)
+        try await store.keep(header, [], at: clock.now())
+        let damaged = text.replacing("HEADER", with: String(decoding: header.line, as: UTF8.self))
+        let file = folder.store + "/jobs/deps.job"
+        try Data(damaged.utf8).write(to: URL(fileURLWithPath: file))
+        #expect(throws: JobFile.Refusal.self) { try store.jobs.header(of: name()) }
+        #expect(try await store.removeJob(name(), at: clock.now()))
+        #expect(try store.jobs.names.isEmpty)
+        #expect(try store.jobs.marked.isEmpty)
+        #expect(try await isThere(partition, store) == keepsResponses)
         try await store.close()
     }
 

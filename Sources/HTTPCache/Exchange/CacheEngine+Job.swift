@@ -32,15 +32,16 @@ extension CacheEngine {
 
     /// Reports an exchange of the job that ended without a response.
     ///
-    /// - Returns: the error, with the nearest recorded request if it is looked for.
+    /// - Returns: the error, with the request's URL at its origin, and the nearest recorded request
+    ///   if it is looked for.
     func reportToJob(_ prepared: PreparedRequest, _ error: any Error) async -> any Error {
         // A client that has gone needs no response.
         guard let observeJob, var refusal = error as? ExchangeError else { return error }
         let ending = JobExchange.Ending.failed(code: refusal.code.description, message: refusal.message)
         let exchange = prepared.jobExchange(prepared.usualFields, ending, job, isOutlined: true)
         observeJob(exchange)
-        guard let nearestInJob else { return error }
-        refusal.nearest = await nearestInJob(exchange)
+        refusal.jobTarget = exchange.request.target.redacted
+        if let nearestInJob { refusal.nearest = await nearestInJob(exchange) }
         return refusal
     }
 

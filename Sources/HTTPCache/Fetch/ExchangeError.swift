@@ -52,6 +52,9 @@ public struct ExchangeError: Error, Sendable, CustomStringConvertible {
     public var forbiddenBy: String?
     /// The recorded request that differs least, if the engine replays a job.
     package var nearest: NearestRecorded?
+    /// The URL of the request at its origin, without secrets, if the engine has a job. The client
+    /// is its command, to which the gateway's own URL says nothing.
+    package var jobTarget: String?
 
     package static func invalidTarget(_ request: CacheRequest) -> ExchangeError {
         // In an invalid target, it is unknown which part of the path is a secret parameter.

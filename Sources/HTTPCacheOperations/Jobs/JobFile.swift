@@ -118,7 +118,8 @@ package enum JobFile {
         }
 
         package var description: String {
-            "The job file '\(file)'\(line.map { ", line \($0)," } ?? "") \(message) Record the job again."
+            "The job file '\(file)'\(line.map { ", line \($0)," } ?? "") \(message) "
+                + "'holdfast record' with '--replace' replaces it, and 'holdfast jobs' with '--remove' removes it."
         }
     }
 }

@@ -149,7 +149,7 @@ extension Problem {
             code: error.code.description,
             title: title,
             status: error.status,
-            detail: showsOrigin ? error.message : Self.detail(error, of: url),
+            detail: showsOrigin ? error.message : Self.detail(error, of: error.jobTarget ?? url),
             outcome: error.outcome,
             isOutage: Self.outages.contains(error.code)
         )

@@ -39,7 +39,7 @@ extension CacheManager: RecordingStore {
     ///
     /// - Throws: ``StoreError``
     package func beginRecording(_ name: JobName, in partition: JobPartition, at now: Timestamp) async throws {
-        let old = try? jobs.header(of: name)?.partition
+        let old = jobs.statedPartition(of: name)
         try jobs.mark(name, [partition] + [old].compactMap(\.self))
     }
 
@@ -62,15 +62,22 @@ extension CacheManager: RecordingStore {
         try jobs.removeMark(name)
     }
 
-    /// Removes a job and its responses.
+    /// Removes a job and its responses, even if its file is damaged. If the damage is in the file's
+    /// first line, the responses stay until they are evicted.
     ///
     /// - Returns: whether there was such a job.
-    /// - Throws: ``StoreError``, ``JobFile/Refusal``
+    /// - Throws: ``StoreError``
     package func removeJob(_ name: JobName, at now: Timestamp) async throws -> Bool {
-        guard let partition = try jobs.header(of: name)?.partition else { return false }
-        try jobs.mark(name, [partition])
+        let partitions: [JobPartition]
+        do {
+            guard let header = try jobs.header(of: name) else { return false }
+            partitions = [header.partition]
+        } catch is JobFile.Refusal {
+            partitions = [jobs.statedPartition(of: name)].compactMap(\.self)
+        }
+        try jobs.mark(name, partitions)
         try jobs.remove(name)
-        try await remove([partition], except: nil, at: now)
+        try await remove(partitions, except: nil, at: now)
         try jobs.removeMark(name)
         return true
     }

@@ -79,6 +79,15 @@ package struct JobFolder: Sendable {
         return header
     }
 
+    /// Returns the partition that the first line of a job's file names, also if a later line is
+    /// damaged; `nil` if there is no such job, or that line is damaged.
+    func statedPartition(of name: JobName) -> JobPartition? {
+        var partition: JobPartition?
+        // The lines before the damage are read.
+        _ = try? read(name) { if case .header(let header) = $0 { partition = header.partition } }
+        return partition
+    }
+
     // MARK: Changes
 
     /// Marks a recording before its first response is stored.

@@ -28,6 +28,12 @@ struct JobOptions: ParsableArguments {
     @Option(help: "Store folder. Default: the folder that 'holdfast serve' uses.")
     var store: String?
 
+    func validate() throws {
+        guard file == nil || origin == nil else {
+            throw ValidationError("Use '--config' or '--origin', not both: the routes of a file name their origins.")
+        }
+    }
+
     /// Whether neither an option nor the environment names an origin or a file.
     private var namesNoOrigin: Bool {
         let environment = ProcessInfo.processInfo.environment

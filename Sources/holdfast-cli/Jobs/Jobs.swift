@@ -21,7 +21,7 @@ struct Jobs: AsyncParsableCommand {
 
             The verdict is about HTTP. A client may refuse a response for reasons of its own, such as the date of a signature; only 'holdfast replay' shows that.
 
-            JSON: a list of objects, with the keys name, made, command, requests, wouldRun, until, endedBy, refused, refusedCount, passed and doubtful. Instants are in milliseconds since 1970 (UTC).
+            JSON: a list of objects, with the keys name, made, command, requests, wouldRun, until, endedBy, refused, refusedCount, passed, doubtful, cookies, unread and refusedHosts. Instants are in milliseconds since 1970 (UTC).
 
             The exit status is 1 if a job would not run, or the store or a file cannot be read; 64 if the command line is invalid.
 

@@ -29,7 +29,8 @@ struct ProxyOptions: ParsableArguments {
 
     @Flag(
         name: .customLong("allow-private"),
-        help: "Connect to private and link-local addresses too. Without '--origin' and '--config'."
+        help:
+            "Connect to private and link-local addresses too; loopback stays refused. Without '--origin' and '--config'."
     )
     var allowsPrivate = false
 

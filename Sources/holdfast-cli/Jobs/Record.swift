@@ -39,7 +39,7 @@ struct Record: AsyncParsableCommand {
             Signals are passed on to the command, and processes that it leaves behind are ended. The exit status is that of the command; 1 if the job cannot be recorded; 64 if the command line is invalid. \
             What was recorded is reported on standard error.
 
-            JSON: one object on standard error, with the keys name, made, command, requests, wouldRun, until, endedBy, refused, refusedCount, passed and doubtful. Instants are in milliseconds since 1970 (UTC).
+            JSON: one object on standard error, with the keys name, made, command, requests, wouldRun, until, endedBy, refused, refusedCount, passed, doubtful, cookies, unread and refusedHosts. Instants are in milliseconds since 1970 (UTC).
 
             Examples:
               holdfast record build -- ./build.sh
@@ -209,6 +209,9 @@ struct Record: AsyncParsableCommand {
     ) async throws -> CInt {
         guard try replace || !store.jobs.names.contains(name) else {
             throw CommandFailure("The job '\(name)' exists. '--replace' replaces it if the command succeeds.")
+        }
+        if length != nil {
+            StandardStream.error.line("holdfast: '--for' has no effect, because no gateway is running on the store")
         }
         let clock = SystemWallClock()
         var random = SystemRandomNumberGenerator()

@@ -16,7 +16,7 @@ struct Replay: AsyncParsableCommand {
             Runs the command with a gateway in this process, whose address is in HOLDFAST_URL. The gateway opens no connection to an origin: it serves the responses of the job NAME, and no others. \
             Credentials are neither needed nor compared.
 
-            Use the same '--origin' or '--config' as for the recording, or none. Without an origin and without routes, the gateway is a proxy for the command, as in the recording. The store is only read, so a gateway may use it at the same time.
+            Use the same '--origin' or '--config' as for the recording, or none if it had none. Without an origin and without routes, the gateway is a proxy for the command, as in the recording. The store is only read, so a gateway may use it at the same time.
 
             With '--isolated', the command reaches nothing but the gateway, so a program that ignores the proxy cannot reach the network. \
             With '--print-env', no command runs: the variables are printed for a shell, and SIGINT or SIGTERM ends the replay.
