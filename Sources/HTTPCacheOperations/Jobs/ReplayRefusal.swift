@@ -87,7 +87,7 @@ package struct ReplayRefusal: Sendable {
         }
         let text =
             "\(fault) Nearest recorded request: \(recorded.method) \(recorded.target.redacted): \(difference)."
-        guard case .parameter(let name, _, _) = difference else { return text }
+        guard case .parameter(let name, .some, .some) = difference else { return text }
         return text
             + " If '\(name)' changes with each run, record it with a rule with 'ignore: {parameters: [\(name)]}', or with '--secret \(name)' if it is a credential."
     }

@@ -37,10 +37,12 @@ import Testing
     }
 
     /// Mutant: any method may be recorded.
-    @Test(arguments: [
-        (HTTPRequest.Method.put, "PUT is never recorded."), (.options, "OPTIONS is never recorded."),
-        (.post, "POST is not recorded without '--post'. Record the job again with it."),
-    ])
+    @Test(
+        arguments: [
+            (.put, "PUT is never recorded."), (.options, "OPTIONS is never recorded."),
+            (.post, "POST is not recorded without '--post'. Record the job again with it."),
+        ] as [(HTTPRequest.Method, String)]
+    )
     func methodThatIsNotRecordedIsSaid(_ method: HTTPRequest.Method, _ words: String) throws {
         let found = try refusal(method, "/x", among: [JobFile.Entry(try request(.get, "/x"))])
         #expect(try found.words(header()) == "\(method) https://a.example/x: \(words)")
