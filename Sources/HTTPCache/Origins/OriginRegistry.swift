@@ -10,7 +10,7 @@ package final class OriginRegistry: Sendable {
     /// The state of one origin. A class, so that frequent changes happen in place.
     fileprivate final class Record {
         var breaker = Breaker()
-        var permits = OriginPermits()
+        var permits: OriginPermits
         var waiting: [UInt64: CheckedContinuation<Void, any Error>] = [:]
         /// The functions that end bodies that continue without a reader, one for each body.
         var unread: [UInt64: @Sendable () -> Void] = [:]
@@ -27,12 +27,17 @@ package final class OriginRegistry: Sendable {
         var countedUntil: Timestamp?
         var notes = FailureNotes()
 
+        init(permits: OriginPermits) { self.permits = permits }
+
         var isIdle: Bool { breaker.isIdle && permits.isEmpty && unread.isEmpty && probing == nil }
     }
 
     fileprivate struct State {
         var options: EngineOptions
         var records: [Origin: Record] = [:]
+        /// The permits of the last origin that became idle, all free, for the next record. A record
+        /// that allocated them anew would do so for nearly every request to a quiet origin.
+        var idlePermits: OriginPermits?
         var failures = OriginFailures()
         var nextWaiter: UInt64 = 0
         var isClosed = false
@@ -462,7 +467,7 @@ extension OriginRegistry.Record {
 extension OriginRegistry.State {
     fileprivate mutating func record(of origin: Origin) -> OriginRegistry.Record {
         if let record = records[origin] { return record }
-        let record = OriginRegistry.Record()
+        let record = OriginRegistry.Record(permits: idlePermits.take() ?? OriginPermits())
         records[origin] = record
         return record
     }
@@ -488,6 +493,8 @@ extension OriginRegistry.State {
     }
 
     fileprivate mutating func forgetIfIdle(_ record: OriginRegistry.Record, _ origin: Origin) {
-        if record.isIdle { records[origin] = nil }
+        guard record.isIdle else { return }
+        records[origin] = nil
+        idlePermits = record.permits
     }
 }

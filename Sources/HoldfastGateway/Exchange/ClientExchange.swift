@@ -156,7 +156,7 @@ final class ClientExchange: @unchecked Sendable {
     private func serveUnprepared() {
         if request.isPurge { return purge() }
         let (service, context) = (session.service, responseContext)
-        switch context.inForce.configuration.ownResponse(to: request, from: session.client) {
+        switch context.inForce.ownResponse(to: request, from: session.client) {
         case .health(let check):
             isRecorded = false
             finishLater { await service.healthResponse(check, self.request, context) }

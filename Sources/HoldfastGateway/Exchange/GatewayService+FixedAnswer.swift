@@ -30,10 +30,14 @@ extension GatewayService {
     }
 }
 
-extension GatewayConfiguration {
+extension ConfigurationInForce {
     /// Returns the route whose fixed answer a request gets; `nil` if the request is forwarded.
     func fixedRoute(of request: GatewayRequest, from client: GatewayClient) -> FixedRoutes.Choice? {
-        guard !fixedRoutes.isEmpty, request.target != "*" else { return nil }
-        return fixedRoutes.choose(request, scheme: client.scheme(of: request.fields, by: self), before: routes)
+        guard !configuration.fixedRoutes.isEmpty, request.target != "*" else { return nil }
+        return configuration.fixedRoutes.choose(
+            request,
+            scheme: client.scheme(of: request.fields, by: configuration),
+            before: configuration.routes
+        )
     }
 }

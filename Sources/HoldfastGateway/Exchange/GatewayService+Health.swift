@@ -31,12 +31,12 @@ extension GatewayService {
     }
 }
 
-extension GatewayConfiguration {
+extension ConfigurationInForce {
     /// Returns the health check that a request asks for, regardless of its host, query and method.
     func healthCheck(_ request: GatewayRequest) -> HealthCheck? {
-        if let path = healthPath, request.hasPath(path) { return .all }
-        if let path = livePath, request.hasPath(path) { return .live }
-        if let path = readyPath, request.hasPath(path) { return .ready }
+        if let path = configuration.healthPath, request.hasPath(path) { return .all }
+        if let path = configuration.livePath, request.hasPath(path) { return .live }
+        if let path = configuration.readyPath, request.hasPath(path) { return .ready }
         return nil
     }
 }

@@ -92,7 +92,7 @@ final class GatewayService: Sendable {
         let inForce = inForce
         // An exchange keeps its ID even if the configuration changes.
         exchange.record.requestID = inForce.requestID(of: exchange.request, from: exchange.session.admission)
-        guard case nil = inForce.configuration.ownResponse(to: exchange.request, from: exchange.session.client) else {
+        guard case nil = inForce.ownResponse(to: exchange.request, from: exchange.session.client) else {
             return nil
         }
         if !exchange.request.upgrade.isNone {

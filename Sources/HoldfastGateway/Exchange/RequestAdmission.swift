@@ -82,7 +82,7 @@ extension ClientExchange {
             case .route(let choice) = RequestDestination(
                 of: request,
                 from: session.client,
-                inForce.configuration,
+                inForce,
                 rulesHavePaths: service.engine.rulesHavePaths
             ), let checks = inForce.routeChecks[choice.route]
         else { return nil }

@@ -16,10 +16,10 @@ enum RequestDestination {
     init(
         of request: GatewayRequest,
         from client: GatewayClient,
-        _ configuration: GatewayConfiguration,
+        _ inForce: ConfigurationInForce,
         rulesHavePaths: Bool
     ) {
-        switch configuration.ownResponse(to: request, from: client) {
+        switch inForce.ownResponse(to: request, from: client) {
         case .health(let check): self = .health(check)
         case .fixed(let choice): self = .fixed(choice.route)
         case nil:
@@ -27,8 +27,8 @@ enum RequestDestination {
                 self = .route(
                     try GatewayService.choice(
                         for: request,
-                        configuration.routes,
-                        configuration.fixedRoutes,
+                        inForce.configuration.routes,
+                        inForce.configuration.fixedRoutes,
                         rulesHavePaths: rulesHavePaths
                     )
                 )
@@ -45,8 +45,11 @@ enum OwnResponse {
     case fixed(FixedRoutes.Choice)
 }
 
-extension GatewayConfiguration {
+extension ConfigurationInForce {
     /// Returns the gateway's own response to a request; `nil` if the request is for the cache.
+    ///
+    /// Every forwarded request asks. A method of the configuration itself, which is a large value,
+    /// would copy it each time.
     func ownResponse(to request: GatewayRequest, from client: GatewayClient) -> OwnResponse? {
         if let check = healthCheck(request) { return .health(check) }
         return fixedRoute(of: request, from: client).map { .fixed($0) }

@@ -12,9 +12,8 @@ package import NIOCore
 /// It asks the values that serve requests, in the same order. It sends nothing, and no request
 /// counts for a rate.
 package struct AnswerForecast: Sendable {
-    private let configuration: GatewayConfiguration
+    private let inForce: ConfigurationInForce
     private let admission: Admission
-    private let routeChecks: [RouteChecks?]
     private let rulesHavePaths: Bool
 
     /// A request, as a client would send it to the gateway.
@@ -34,31 +33,27 @@ package struct AnswerForecast: Sendable {
         let admission = Admission()
         let checks = admission.guards.checks(of: configuration, logger: logger)
         admission.requestChecks = checks.ofAll
-        self.init(configuration, admission, checks.ofRoutes, rulesHavePaths: rulesHavePaths)
+        let inForce = ConfigurationInForce(
+            configuration,
+            instance: 0,
+            labels: RouteLabels(),
+            routeChecks: checks.ofRoutes
+        )
+        self.init(inForce, admission, rulesHavePaths: rulesHavePaths)
     }
 
     /// Creates the forecast of a running gateway.
     init(_ service: GatewayService) {
-        let inForce = service.inForce
-        self.init(
-            inForce.configuration,
-            service.admission,
-            inForce.routeChecks,
-            rulesHavePaths: service.engine.rulesHavePaths
-        )
+        self.init(service.inForce, service.admission, rulesHavePaths: service.engine.rulesHavePaths)
     }
 
-    private init(
-        _ configuration: GatewayConfiguration,
-        _ admission: Admission,
-        _ routeChecks: [RouteChecks?],
-        rulesHavePaths: Bool
-    ) {
-        self.configuration = configuration
+    private init(_ inForce: ConfigurationInForce, _ admission: Admission, rulesHavePaths: Bool) {
+        self.inForce = inForce
         self.admission = admission
-        self.routeChecks = routeChecks
         self.rulesHavePaths = rulesHavePaths
     }
+
+    private var configuration: GatewayConfiguration { inForce.configuration }
 
     package var routes: GatewayRoutes { configuration.routes }
 
@@ -105,12 +100,13 @@ package struct AnswerForecast: Sendable {
             result.answer = answer
             return result
         }
-        switch RequestDestination(of: request, from: client, configuration, rulesHavePaths: rulesHavePaths) {
+        switch RequestDestination(of: request, from: client, inForce, rulesHavePaths: rulesHavePaths) {
         case .health(let check): result.answer = GatewayAnswer(check)
         case .fixed(let route): result.answer = GatewayAnswer(route, to: request.target)
         case .rejected(let problem): result.answer = GatewayAnswer(problem, by: "routes")
         case .route(let choice):
-            guard routeChecks.indices.contains(choice.route), let checks = routeChecks[choice.route] else { break }
+            guard inForce.routeChecks.indices.contains(choice.route), let checks = inForce.routeChecks[choice.route]
+            else { break }
             let route = routes.routes[choice.route]
             let subject = route.name.map { "route '\($0)'" } ?? "the route for '\(route.host ?? "")\(route.path)'"
             let isListed = !route.clients.isEmpty
