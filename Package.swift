@@ -457,7 +457,7 @@ let package = Package(
             name: "CommandLineTests",
             dependencies: [
                 "HTTPCacheExplaining", "OfflineStore", "holdfast-cli", "cache-dump", "sample-origin", "key-probe",
-                "moments-service", "HoldfastTesting", "SampleOrigin", "TestSupport",
+                "moments-service", "HoldfastTesting", "SampleOrigin", "TestSupport", "FaultWorkload",
             ]
         ),
         .testTarget(

@@ -10,13 +10,13 @@ package protocol StoreOperations: Sendable {
 
     /// Invalidates the responses in all scopes.
     ///
-    /// When this returns, all invalidations are in force and durable for every reader of the store.
-    /// If it throws, some of the scopes may be invalidated.
+    /// When this returns, all invalidations are in force for every reader of the store, and durable
+    /// if the result says so. If it throws, some of the scopes may be invalidated.
     ///
     /// - Parameter keepingForOffline: whether to keep the responses. `true` marks them as
     ///   invalidated: they are validated before use, but may still be served while the origin is
     ///   unreachable. `false` removes them.
-    /// - Throws: the store's error if it cannot be written.
+    /// - Throws: the store's error if it fails.
     func invalidate(_ scopes: [InvalidationScope], keepingForOffline: Bool) async throws -> ScopeInvalidation
 
     /// Counts the responses that the scopes cover, each of them once, without changing anything.
@@ -60,11 +60,15 @@ package struct ScopeInvalidation: Sendable, Hashable {
     /// Whether every response was invalidated, because too many invalidations by prefix, host or
     /// principal were in progress. Applies only to invalidations that mark.
     package var coversEverything: Bool
+    /// Whether the invalidations are on disk. If not, because the disk accepts no writes, they end
+    /// with the process unless the disk accepts writes first.
+    package var isDurable: Bool
 
     /// Creates a result.
-    package init(sequence: InvalidationSequence, coversEverything: Bool = false) {
+    package init(sequence: InvalidationSequence, coversEverything: Bool = false, isDurable: Bool = true) {
         self.sequence = sequence
         self.coversEverything = coversEverything
+        self.isDurable = isDurable
     }
 }
 
@@ -114,6 +118,8 @@ package enum StoreCondition: Sendable, Hashable {
     case usable
     /// The store can be read, and was opened read-only.
     case readOnly
+    /// The store can be read, and was opened read-only because its disk was full.
+    case readOnlyOnFullDisk
     /// The store can be read, but its disk no longer accepts writes.
     case notWritable
     /// The store can be read, but its disk is full.

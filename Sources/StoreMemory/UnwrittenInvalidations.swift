@@ -36,6 +36,11 @@ package final class UnwrittenInvalidations: Sendable {
         /// Invalidations of one key or target, which are found without a search.
         fileprivate(set) var narrow: [InvalidationScope: Record] = [:]
         fileprivate(set) var broad: [InvalidationScope: Record] = [:]
+        /// The number of invalidations, each of them counted, however many have the same scope or
+        /// were merged.
+        package fileprivate(set) var count = 0
+        /// The number of those that remove.
+        package fileprivate(set) var removals = 0
 
         var isEmpty: Bool { narrow.isEmpty && broad.isEmpty }
 
@@ -100,6 +105,8 @@ package final class UnwrittenInvalidations: Sendable {
     package func add(_ record: Record) -> Bool {
         state.withLock { state in
             defer { count.store(state.narrow.count + state.broad.count, ordering: .releasing) }
+            state.count += 1
+            if record.effect == .remove { state.removals += 1 }
             switch record.scope {
             case .key, .target:
                 state.narrow.add(record)
@@ -127,6 +134,8 @@ package final class UnwrittenInvalidations: Sendable {
                 if state.broad[record.scope]?.number == record.number { state.broad[record.scope] = nil }
             }
             count.store(state.narrow.count + state.broad.count, ordering: .releasing)
+            let left = state.inOrder
+            (state.count, state.removals) = (left.count, left.count { $0.effect == .remove })
         }
     }
 }

@@ -90,6 +90,11 @@ extension HealthReport.Check {
         switch store {
         case .usable: self.init(status: .ok, detail: "the store is readable and writable")
         case .readOnly: self.init(status: .degraded, detail: "the store is read-only; new responses are not stored")
+        case .readOnlyOnFullDisk:
+            self.init(
+                status: .degraded,
+                detail: "the disk was full at the start, so the store is read-only; free some space, then restart"
+            )
         case .notWritable:
             self.init(status: .degraded, detail: "the disk is not writable; new responses are not stored")
         case .full: self.init(status: .degraded, detail: "the disk is full; new responses are not stored")

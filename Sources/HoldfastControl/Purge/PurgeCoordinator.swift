@@ -222,13 +222,15 @@ actor PurgeCoordinator {
             metadata["purge.covers"] = "\(purge.coverage.map(\.text).joined(separator: "; "))"
         }
         metadata["purge.reason"] = purge.reason.map { "\($0)" }
-        logger.notice("Purged", metadata: metadata)
+        if result.durable == false { metadata["purge.durable"] = "false" }
+        logger.log(level: result.durable == false ? .warning : .notice, "Purged", metadata: metadata)
     }
 
     /// Returns the problem that the client receives for an error.
     private func problem(of error: any Error) async -> ControlProblem {
         if let known = error as? ControlProblem { return known }
-        if await operations.storeCondition() == .readOnly {
+        let condition = await operations.storeCondition()
+        if condition == .readOnly || condition == .readOnlyOnFullDisk {
             return ControlProblem(
                 .storeReadOnly,
                 "The store is read-only, so the purge was not completed; part of it may be in force. "

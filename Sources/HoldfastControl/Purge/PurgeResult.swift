@@ -40,6 +40,10 @@ package struct PurgeResult: Sendable, Hashable, Codable {
     /// The prefixes at origins that the purge covers for prefixes that clients request; `nil` if
     /// there are none.
     package var covers: [PurgeCoverage]?
+    /// Whether the purge is on disk. If `false`, because the disk is full or read-only, it is in
+    /// force until the process ends, and written if the disk accepts writes before. `nil` for a dry
+    /// run.
+    package var durable: Bool?
     /// `true` if everything was expired, because there were too many prefix purges at once;
     /// otherwise `nil`.
     package var coversEverything: Bool?
@@ -68,8 +72,8 @@ extension StoreOperations {
     package static var dryRunExamination: Int { 100_000 }
 
     /// Counts the responses that a purge affects, and purges them unless it is a dry run. When this
-    /// function returns, the purge is in effect. It is also durable, unless the disk is full or
-    /// read-only; in that case, it may not survive the end of the process.
+    /// function returns, the purge is in effect. ``PurgeResult/durable`` says whether it is also on
+    /// disk.
     ///
     /// - Throws: ``ControlProblem`` if a selector is invalid; the store's errors.
     package func perform(_ purge: PurgeRequest) async throws -> PurgeResult {
@@ -82,6 +86,7 @@ extension StoreOperations {
         guard !purge.dryRun else { return result }
         let done = try await invalidate(scopes, keepingForOffline: purge.action == .expire)
         result.sequence = done.sequence.number
+        result.durable = done.isDurable
         if done.coversEverything { result.coversEverything = true }
         return result
     }

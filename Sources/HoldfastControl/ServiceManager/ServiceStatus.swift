@@ -75,7 +75,7 @@ extension ServiceStatus {
         case .usable: break
         case .readOnly: parts.append("store read-only")
         case .notWritable: parts.append("disk not writable")
-        case .full, .evicting: parts.append("disk full")
+        case .full, .evicting, .readOnlyOnFullDisk: parts.append("disk full")
         case .fullOfPins: parts.append("store full of pins")
         case .replaced: parts.append("store's folder replaced")
         case .unreadable: parts.append("store unreadable")

@@ -219,8 +219,15 @@ package struct StatusReport: Sendable, Hashable, Codable {
         switch store {
         case .usable: break
         case .readOnly: sentences.append("The store is read-only; new responses are not stored.")
+        case .readOnlyOnFullDisk:
+            sentences.append(
+                "The disk was full at the start, so the store is read-only; new responses are not stored. Free some space, then restart."
+            )
         case .notWritable: sentences.append("The disk is not writable; new responses are not stored.")
-        case .full: sentences.append("The disk is full; new responses are not stored until some space is free.")
+        case .full:
+            sentences.append(
+                "The disk is full; new responses are not stored, and purges not written, until some space is free."
+            )
         case .evicting:
             sentences.append("The disk is full; stored responses are evicted for new ones. Free some space.")
         case .fullOfPins:
@@ -336,7 +343,7 @@ extension StoreCondition {
     package var word: String {
         switch self {
         case .usable: "usable"
-        case .readOnly: "readOnly"
+        case .readOnly, .readOnlyOnFullDisk: "readOnly"
         case .notWritable: "notWritable"
         case .full: "full"
         case .evicting: "evicting"

@@ -47,7 +47,8 @@ extension StoreCore {
     ) async throws -> ScopeInvalidation {
         try database().state.observe(now)
         if isOnlyReader {
-            return ScopeInvalidation(sequence: InvalidationSequence(try invalidateInMemory(scopes, effect, at: now)))
+            let number = try invalidateInMemory(scopes, effect, at: now)
+            return ScopeInvalidation(sequence: InvalidationSequence(number), isDurable: false)
         }
         if isReadOnly { throw readOnlyError }
         var published = scopes
@@ -87,7 +88,7 @@ extension StoreCore {
             } catch let error as StoreError where error.isOfDisk {
                 guard let writer = try database().writer else { throw error }
                 let number = try await writer.hold(scopes, effect, at: now, because: error)
-                return ScopeInvalidation(sequence: InvalidationSequence(number))
+                return ScopeInvalidation(sequence: InvalidationSequence(number), isDurable: false)
             }
         }
     }

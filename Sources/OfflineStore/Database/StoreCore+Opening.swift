@@ -48,10 +48,7 @@ extension StoreCore {
         if let known, known <= last { return }
         database.state.responseLowWaterMark.max(.max, ordering: .releasing)
         database.state.objectLowWaterMark.max(.max, ordering: .releasing)
-        logger.warning(
-            "the database may have lost invalidations; every entry in it is treated as invalidated",
-            metadata: ["store.path": "\(database.path)"]
-        )
+        settings.warnOfLostInvalidations(known.map { $0 &- last }, database.path)
     }
 
     /// Creates a database under the next number, then makes `CURRENT` name it.
@@ -96,6 +93,7 @@ extension StoreCore {
             events: events
         )
         if last != known { try lastInvalidation.sidecar?.write(last) }
+        database.writer?.noteFullDiskAtOpening()
         install(database, sequence: last, inode: nil)
     }
 

@@ -49,6 +49,9 @@ final class StoreCore: Sendable {
         self.isOnlyReader = isOnlyReader
     }
 
+    /// Whether the store is only read because its disk was full. A reader has the lock only then.
+    var isOpenedOnFullDisk: Bool { isOnlyReader && settings.lock != nil }
+
     var readOnlyError: StoreError {
         StoreError(
             code: .readOnly,
@@ -143,6 +146,7 @@ final class StoreCore: Sendable {
         try live.exchange.withLock { _ in
             guard let database = live.close() else { return }
             database.writer?.refuse(.closed)
+            if isOnlyReader { database.state.unwritten.reportLoss(at: database.path, to: logger) }
             defer {
                 for lock in [settings.lock].compactMap(\.self) + locks.withLock({ $0 }) { lock.release() }
                 replacement.withLock { replacement in

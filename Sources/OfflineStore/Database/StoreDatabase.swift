@@ -40,6 +40,21 @@ final class StoreDatabase: Sendable {
         var telemetry: StoreTelemetry?
         /// The lock on the folder; `nil` if another process may hold it.
         var lock: FolderLock?
+
+        /// Logs that a database lacks invalidations that took effect before it was opened.
+        ///
+        /// - Parameter count: their number; `nil` if it is not known.
+        func warnOfLostInvalidations(_ count: Int64?, _ path: String) {
+            var metadata: Logger.Metadata = ["store.path": "\(path)"]
+            metadata["store.invalidations.lost"] = count.map { "\($0)" }
+            logger.warning(
+                """
+                the database may have lost invalidations; every entry in it is treated as invalidated; \
+                repeat purges that removed responses
+                """,
+                metadata: metadata
+            )
+        }
     }
 
     /// Opens a database for writing, and migrates its schema.
@@ -90,10 +105,7 @@ final class StoreDatabase: Sendable {
                 }
                 context.applyCommit()
                 sequence = context.invalidation ?? row.sequence
-                settings.logger.warning(
-                    "the database may have lost invalidations; every entry in it is treated as invalidated",
-                    metadata: ["store.path": "\(path)"]
-                )
+                settings.warnOfLostInvalidations(known.map { $0 &- row.sequence }, path)
             }
             // The statements of opening are not those of requests.
             connection.forgetStatements()

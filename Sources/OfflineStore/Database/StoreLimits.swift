@@ -15,6 +15,9 @@ package struct StoreLimits: Sendable {
     static let tagLogOverhead: Int64 = 4096
     /// The bytes of the lock, the sidecar, `CURRENT` and the log's index.
     static let fixedFiles: Int64 = 128 * 1024
+    /// A disk with less free space than this counts as full, because SQLite reports some of its
+    /// failures there as disk errors.
+    static let fullDiskBytes: Int64 = 128 * 1024
 
     /// The most bytes that the folder may use.
     var budget: Int64

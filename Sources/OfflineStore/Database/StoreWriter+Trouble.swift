@@ -60,6 +60,36 @@ extension StoreWriter {
         )
     }
 
+    /// Reports a full disk as soon as the store is opened, and not only after a write failed.
+    ///
+    /// Writes are tried all the same: eviction may make room, and the log may have some.
+    func noteFullDiskAtOpening() {
+        guard let free = FileSystemStatus(path: path)?.free, free < StoreLimits.fullDiskBytes else { return }
+        wasFullAtOpening.store(true, ordering: .relaxed)
+        logger.warning(
+            """
+            the store's disk is full; serving stored responses; new responses and purges may not be written \
+            until there is room; free some space
+            """,
+            metadata: ["store.path": "\(path)", "disk.free": "\(free)"]
+        )
+    }
+
+    /// Whether the disk was full at the opening, still is, and accepted no response in between.
+    var isStillFullFromOpening: Bool {
+        guard wasFullAtOpening.load(ordering: .relaxed), let free = FileSystemStatus(path: path)?.free else {
+            return false
+        }
+        return free < StoreLimits.fullDiskBytes
+    }
+
+    /// Whether a disk that was full has room again for as much as failed, so that the next response
+    /// is stored.
+    var hasRoomAgain: Bool {
+        guard let free = FileSystemStatus(path: path)?.free else { return false }
+        return trouble.withLock { $0.hasRoomAgain(free: free) }
+    }
+
     func noteSuccess(bytes: Int) {
         let isOver = trouble.withLock { trouble in
             trouble.recordSuccess(bytes: Int64(bytes))

@@ -107,6 +107,24 @@ extension WriteContext {
     }
 }
 
+extension UnwrittenInvalidations {
+    /// Logs at the end of a store that invalidations end with it, because they could not be
+    /// written.
+    func reportLoss(at path: String, to logger: Logger) {
+        guard let unwritten = snapshot else { return }
+        logger.warning(
+            """
+            purges and other invalidations were not written and end with this process; responses that they cover \
+            may be served again; free some space, or make the disk writable, and repeat the purges
+            """,
+            metadata: [
+                "store.path": "\(path)", "store.invalidations.unwritten": "\(unwritten.count)",
+                "store.removals.unwritten": "\(unwritten.removals)",
+            ]
+        )
+    }
+}
+
 extension UnwrittenInvalidations.Record {
     init(
         _ scope: InvalidationScope,

@@ -49,6 +49,8 @@ final class StoreWriter: Sendable {
     let hasTrouble = Atomic(false)
     /// Whether the last trouble was a full disk.
     let isDiskFull = Atomic(false)
+    /// Whether the disk was full when the store was opened, and no response was written since.
+    let wasFullAtOpening = Atomic(false)
     /// Whether entries were evicted on a full disk, until it has space again.
     let evictsForSpace = Atomic(false)
     /// Entries that cannot be evicted leave no room in the budget: see ``admits(_:at:)``.
@@ -305,6 +307,7 @@ final class StoreWriter: Sendable {
         context.applyCommit()
         if let start { telemetry?.recordWrite(since: start) }
         if hasTrouble.load(ordering: .relaxed) { noteSuccess(bytes: batch.reduce(0) { $0 + $1.bytes }) }
+        if bytes > 0, wasFullAtOpening.load(ordering: .relaxed) { wasFullAtOpening.store(false, ordering: .relaxed) }
         if isFullOfPins.load(ordering: .relaxed) { noteRoom(bytes: batch.reduce(0) { $0 + $1.bytes }) }
         // Before publishing. Values that are still pending then come later in the queue, so this
         // invalidation does not apply to them, unless they have a fencing number.
@@ -347,6 +350,7 @@ final class StoreWriter: Sendable {
                     "cannot write to the disk; closed the store without final cleanup",
                     metadata: ["store.path": "\(path)", "error": "\(StoreError(error, path: path))"]
                 )
+                database.unwritten.reportLoss(at: path, to: logger)
             }
         }
     }

@@ -43,6 +43,12 @@ struct WritingTrouble: Sendable {
         free.map { $0 >= bytes &* 2 &+ (256 << 10) } ?? true
     }
 
+    /// Whether as many bytes as failed fit now. `false` if a write failed although they fit: the
+    /// reason is then one that the file system does not report, such as a quota.
+    func hasRoomAgain(free: Int64) -> Bool {
+        failing.map { $0.contradictions == 0 && Self.hasRoom(free, for: $0.bytes) } ?? true
+    }
+
     /// Records that the disk did not accept some bytes.
     ///
     /// - Parameter free: the free bytes of the file system, if known.

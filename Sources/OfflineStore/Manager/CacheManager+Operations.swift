@@ -30,6 +30,8 @@ extension CacheManager: StoreOperations {
             let done = try await core.invalidate(Array(part), effect, at: now)
             result.sequence = max(result.sequence, done.sequence)
             if done.coversEverything { result.coversEverything = true }
+            // Each transaction first writes what earlier ones could not write, so the last decides.
+            result.isDurable = done.isDurable
         }
         let (compared, found) = scopes.partitioned(by: \.isCompared)
         for part in found.chunked(atMost: Self.scopesAtATime) { try await invalidate(part) }
@@ -97,14 +99,16 @@ extension CacheManager: StoreOperations {
                 _ = try connection.integer("SELECT sequence FROM store WHERE id = 1")
                 return database.writer
             }
-            if isReadOnly { return .readOnly }
+            if isReadOnly { return core.isOpenedOnFullDisk ? .readOnlyOnFullDisk : .readOnly }
             if core.replacement.withLock({ $0 != nil }) { return .replaced }
             guard let writer else { return .usable }
             guard writer.hasTrouble.load(ordering: .relaxed) else {
                 if writer.isFullOfPins.load(ordering: .relaxed) { return .fullOfPins }
-                return writer.isEvictingForSpace ? .evicting : .usable
+                if writer.isEvictingForSpace { return .evicting }
+                return writer.isStillFullFromOpening ? .full : .usable
             }
-            return writer.isDiskFull.load(ordering: .relaxed) ? .full : .notWritable
+            guard writer.isDiskFull.load(ordering: .relaxed) else { return .notWritable }
+            return writer.hasRoomAgain ? .usable : .full
         } catch {
             return .unreadable("\(error)")
         }

@@ -51,14 +51,11 @@ package enum StoreOpening {
         }
     }
 
-    /// A disk with less free space than this counts as full, because SQLite reports some of its
-    /// failures there as disk errors.
-    private static let fullDiskBytes: Int64 = 128 << 10
-
     private static func reasonToRead(_ error: StoreError, _ path: String) -> ReasonToRead? {
         guard let status = FileSystemStatus(path: path) else { return nil }
         if error.code == .unwritable, status.isReadOnly { return .readOnlyFileSystem }
-        let isFull = error.code == .full || [.io, .unwritable].contains(error.code) && status.free < fullDiskBytes
+        let isShort = status.free < StoreLimits.fullDiskBytes
+        let isFull = error.code == .full || [.io, .unwritable].contains(error.code) && isShort
         return isFull ? .fullDisk : nil
     }
 

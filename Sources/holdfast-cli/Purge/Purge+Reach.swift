@@ -22,6 +22,16 @@ extension Purge {
     /// The exit status if the purge was applied but has not reached the requested level.
     static let notReached = ExitCode(2)
 
+    /// The exit status if the purge is in force, but not on disk.
+    static let notDurable = ExitCode(3)
+
+    /// The warning about a purge that is not on disk.
+    static func durabilityText(_ result: PurgeResult) -> String {
+        guard result.durable == false else { return "" }
+        return " In force, but not on disk, which is full or read-only: if the gateway ends before the purge is "
+            + "written, the responses may be served again. Free some space, or make the disk writable, then repeat it."
+    }
+
     /// - Throws: ``notReached``
     func checkReached(_ purged: PurgedStore.Purged) throws {
         let result = purged.result

@@ -14,7 +14,7 @@ struct Purge: AsyncParsableCommand {
             With '--remove', the responses are deleted, including offline copies; on a terminal, the command asks first. All variants and partitions of a URL are purged. URLs and prefixes are the origin's, \
             as 'cache-dump list' shows them, or those that clients request from the gateway; hosts are the origin's. A prefix covers the URLs of one origin that begin with it, byte by byte: end it with '/' to match whole path segments.
 
-            When the command ends, the purge applies to the next request. It survives a crash, unless the disk is full or read-only. A response that was being fetched during the purge is not stored. \
+            When the command ends, the purge applies to the next request. It survives a crash, unless the disk is full or read-only, which the command says. A response that was being fetched during the purge is not stored. \
             If a gateway has the store open, the command uses the gateway's control socket; otherwise it purges the store itself.
 
             With '--refresh 20/s', a running gateway fetches the expired responses again in the background, at that rate, so that no client waits for them. Only GET requests \
@@ -26,10 +26,11 @@ struct Purge: AsyncParsableCommand {
 
             \(GatewayLocation.help)
 
-            JSON: one object, with the keys action, dryRun, matched, refreshing and sequence, and, if the gateway shares its purges, reached, position, replicas, nodes and note.
+            JSON: one object, with the keys action, dryRun, durable, matched, refreshing and sequence, and, if the gateway shares its purges, reached, position, replicas, nodes and note.
 
             The exit status is 0 if the purge is in force, even if nothing matched; 1 if the store, the file or the gateway cannot be used, the gateway rejected the purge, or the answer to the question was not yes; \
-            2 if the purge is in force but did not reach the level of '--wait' in time, or the level cannot be checked, because no gateway is running or it shares no purges; 64 if the command line is invalid.
+            2 if the purge is in force but did not reach the level of '--wait' in time, or the level cannot be checked, because no gateway is running or it shares no purges; \
+            3 if the purge is in force but not on disk, because the disk is full or read-only; 64 if the command line is invalid.
 
             Examples:
               holdfast purge https://api.example.com/feed --store feed.store
@@ -123,6 +124,7 @@ struct Purge: AsyncParsableCommand {
         let purged = try await perform(purge)
         try location.write(purged.result, Self.text)
         await selectors.noteMatched(purged.result.matched.responses, at: location)
+        if purged.result.durable == false { throw Self.notDurable }
         try checkReached(purged)
     }
 
@@ -187,7 +189,7 @@ struct Purge: AsyncParsableCommand {
             text += result.dryRun ? " Would fetch up to \(count) again." : " Fetching up to \(count) again."
         }
         if let sequence = result.sequence { text += " Sequence \(sequence)." }
-        return text + reachText(result)
+        return text + durabilityText(result) + reachText(result)
     }
 }
 

@@ -44,8 +44,19 @@ struct PurgedStore: Sendable {
         try await perform(
             // Only the gateway knows whether it would fetch anything again.
             isReading: purge.dryRun && purge.refresh == nil,
-            { Purged(result: try await $0.perform(purge), isByGateway: false) },
+            { Purged(result: try await purgeHere(purge, in: $0), isByGateway: false) },
             through: { Purged(result: try await $0.purge(purge), isByGateway: true) }
+        )
+    }
+
+    /// Purges in a store that this process has opened.
+    ///
+    /// - Throws: `CommandFailure` if the purge may end with this process.
+    private func purgeHere(_ purge: PurgeRequest, in store: CacheManager) async throws -> PurgeResult {
+        let result = try await store.perform(purge)
+        guard result.durable != false else { return result }
+        throw CommandFailure(
+            "The disk of the store '\(folder)' is full, so the purge may be lost. Free some space, then purge again."
         )
     }
 

@@ -10,7 +10,10 @@ import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct HealthTests {
     @Test(
-        arguments: [StoreCondition.usable, .readOnly, .notWritable, .full, .evicting, .fullOfPins, .replaced],
+        arguments: [
+            StoreCondition.usable, .readOnly, .readOnlyOnFullDisk, .notWritable, .full, .evicting, .fullOfPins,
+            .replaced,
+        ],
         OfflineMode.allCases
     )
     func gatewayThatCanAnswerIsReady(_ store: StoreCondition, _ mode: OfflineMode) {

@@ -58,6 +58,17 @@ import Testing
         #expect(log.members(of: "Purged").contains("purge.reason"))
     }
 
+    /// Mutant: `purge-in-memory-is-called-durable`.
+    @Test func resultSaysWhetherThePurgeIsOnDisk() async throws {
+        let written = try await coordinator.purge(purge("a"), by: "c")
+        #expect(written.durable == true && !log.members(of: "Purged").contains("purge.durable"))
+        store.fillDisk()
+        let held = try await coordinator.purge(purge("b"), by: "c")
+        #expect(held.durable == false && log.members(of: "Purged").contains("purge.durable"))
+        let counted = try await coordinator.purge(purge("c", dryRun: true), by: "c")
+        #expect(counted.durable == nil)
+    }
+
     @Test func purgesArePerformedOneAtATimeAndReadInOrder() async throws {
         let coordinator = coordinator
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -302,6 +313,7 @@ private final class ScriptedStore: StoreOperations {
         var isConditionClosed = false
         var asking = 0
         var failure: StoreCondition?
+        var isDiskFull = false
         var running = 0
         var most = 0
     }
@@ -329,6 +341,7 @@ private final class ScriptedStore: StoreOperations {
             state.isConditionClosed = false
         }
     }
+    func fillDisk() { state.withLock { $0.isDiskFull = true } }
     func fail(_ condition: StoreCondition) { state.withLock { $0.failure = condition } }
 
     var invalidationSequence: InvalidationSequence { InvalidationSequence(state.withLock { $0.sequence }) }
@@ -349,7 +362,10 @@ private final class ScriptedStore: StoreOperations {
         return try state.withLock { state in
             if state.failure != nil { throw Failure() }
             state.sequence += Int64(scopes.count)
-            return ScopeInvalidation(sequence: InvalidationSequence(state.sequence))
+            return ScopeInvalidation(
+                sequence: InvalidationSequence(state.sequence),
+                isDurable: !state.isDiskFull
+            )
         }
     }
 

@@ -51,6 +51,7 @@ import Testing
         (origins(1, unreachableFor: []), mode(.online), .notWritable, "Serving; disk not writable; mode online"),
         (origins(1, unreachableFor: []), mode(.automatic), .fullOfPins, "Serving; store full of pins"),
         (origins(1, unreachableFor: []), mode(.automatic), .full, "Serving; disk full"),
+        (origins(1, unreachableFor: []), mode(.automatic), .readOnlyOnFullDisk, "Serving; disk full"),
         (origins(1, unreachableFor: []), mode(.automatic), .replaced, "Serving; store's folder replaced"),
         (
             origins(1, unreachableFor: []), mode(.automatic, offlineForMinutes: 120), .usable,

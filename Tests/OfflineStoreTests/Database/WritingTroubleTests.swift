@@ -37,6 +37,15 @@ import Testing
         #expect(trouble.admit(free: 0, at: at(4)) == .accept)
     }
 
+    @Test func knowsThatADiskHasRoomAgain() {
+        let room: Int64 = 2 * 100_000 + 262_144
+        #expect(WritingTrouble().hasRoomAgain(free: 0), "nothing failed")
+        #expect(!failed().hasRoomAgain(free: room - 1))
+        #expect(failed().hasRoomAgain(free: room))
+        // As with a quota, the file system does not say why the write failed.
+        #expect(!failed(free: room).hasRoomAgain(free: room))
+    }
+
     private func trials(_ trouble: WritingTrouble, free: Int64) -> [Int64] {
         var trouble = trouble
         var trials: [Int64] = []

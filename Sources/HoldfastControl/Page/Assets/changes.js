@@ -128,9 +128,10 @@ function effect(matched, action, refresh) {
   ];
 }
 
-function purged({ action, matched, sequence, refreshing, nodes, reached }) {
+function purged({ action, durable, matched, sequence, refreshing, nodes, reached }) {
   return [
     h("p", { class: "ask-main" }, h("span", { class: "shape good", "aria-hidden": "true" }, "● "), `${action === "remove" ? "Removed" : "Expired"} ${about(matched)}. Sequence ${sequence}.`),
+    durable === false && h("p", { class: "ask-warning" }, h("span", { class: "shape", "aria-hidden": "true" }, "▲ "), "In force, but not on disk, which is full or read-only: if the gateway ends before the purge is written, the responses may be served again. Free some space, then repeat it."),
     refreshing !== undefined && h("p", {}, `Fetching ${counted(refreshing, "response")} again.`, " ", h("a", { href: "#/purges" }, "Show progress")),
     reached && h("p", { class: "muted" }, `Reached: ${reached}${nodes ? `; ${counted(nodes.applied, "node")} applied it, ${count(nodes.behind)} behind` : ""}.`),
   ];
