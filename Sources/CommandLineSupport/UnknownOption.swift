@@ -65,9 +65,19 @@ struct UnknownOption: CustomStringConvertible {
 
     var description: String {
         if let owner { return "Unknown option '\(name)'. Options follow the command: '\(owner) \(name) …'" }
-        let similar = name.hasPrefix("--") ? Spelling.nearest(to: String(name.dropFirst(2)), in: known) : nil
+        let similar = name.hasPrefix("--") ? Self.similar(to: String(name.dropFirst(2)), in: known) : nil
         if similar == nil, isAfterCommand { return "Unknown option '\(name)'. Write '--' before the command to run" }
         return "Unknown option '\(name)'" + (similar.map { ". Did you mean '--\($0)'?" } ?? "")
+    }
+}
+
+extension UnknownOption {
+    /// The names that other servers give to an option.
+    private static let synonyms = ["port": "listen"]
+
+    private static func similar(to word: String, in known: [String]) -> String? {
+        if let synonym = synonyms[word], known.contains(synonym) { return synonym }
+        return Spelling.nearest(to: word, in: known)
     }
 }
 

@@ -63,7 +63,7 @@ package struct ControlProblem: Error, Sendable, Hashable, Codable, CustomStringC
         var status: Int
 
         static let invalidRequest = Kind(code: "invalid-request", title: "The request is invalid", status: 400)
-        static let unauthorized = Kind(code: "unauthorized", title: "A token is required", status: 401)
+        static let unauthorized = Kind(code: "unauthorized", title: "A valid token is required", status: 401)
         static let codeNotValid = Kind(code: "code-not-valid", title: "The code is not valid", status: 401)
         static let scopeTooSmall = Kind(
             code: "scope-too-small",

@@ -120,7 +120,8 @@ struct Recovery {
             throw StoreError(
                 code: .inUse,
                 message:
-                    "Another process has the store '\(source.path)' open for writing. Stop it, or recover a copy of the folder."
+                    "The store '\(source.path)' is open for writing in \(FolderLock.holder(path: path) ?? "another process"). "
+                    + "Stop that process first. To copy an undamaged store while it runs, use 'cache-dump backup'."
             )
         }
         return handle

@@ -10,7 +10,8 @@ import Testing
             try Data("version: 1\n\(text)\n".utf8).write(to: file)
             try prepare(folder)
             let before = try FileManager.default.contentsOfDirectory(atPath: folder.path)
-            let outcome = try await Tool("holdfast").run("check", "--config", file.path)
+            let outcome = try await Tool("holdfast")
+                .run(arguments: ["check", "--config", file.path], environment: ["HOLDFAST_STORE": ""])
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == before, "nothing is created")
             return outcome
         }
@@ -28,7 +29,9 @@ import Testing
         #expect(last.contains("holdfast.yaml' is valid: 1 route, 1 rule, store '"), "\(last)")
         #expect(last.hasSuffix("new/a.store' with 64 MiB."), "\(last)")
         let without = try await check(Self.routes)
-        #expect(without.lines.last?.hasSuffix("no store: 'serve' needs '--store'.") == true, "\(without)")
+        #expect(without.status == 0 && without.lines.last?.hasSuffix("0 rules, no store, 1 warning.") == true)
+        #expect(without.error.hasPrefix("warning: ") && without.error.contains("store.path: It is not set: "))
+        #expect(without.error.contains("Set 'store: {path: FOLDER}'."), "\(without.error)")
     }
 
     @Test func summaryCountsRoutesWithoutOrigin() async throws {

@@ -85,6 +85,24 @@ struct HoldfastTryTests {
         }
     }
 
+    /// Mutant: `try-says-nothing-of-an-old-date`.
+    @Test func oldDateOfAResponseIsNamed() async throws {
+        let behind = OriginConfiguration(date: { Int64(Date().timeIntervalSince1970) - 3600 })
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin(behind) { origin in
+                try folder.write(origin)
+                origin.force(.respond(fields: [("Cache-Control", "max-age=300")], body: "x"), times: .max)
+                try await PurgedGateway.with(folder) { gateway in
+                    let outcome = try await gateway.run(["try", "http://a.test/x"])
+                    let first = outcome.lines.first ?? ""
+                    #expect(outcome.status == 1 && first.hasPrefix("Stored, but not served"), "\(outcome)")
+                    let why = outcome.lines.filter { $0.hasPrefix("  why    The 'Date' of the response is ") }
+                    #expect(why.count == 1 && why[0].contains("Check the clocks"), "\(outcome)")
+                }
+            }
+        }
+    }
+
     /// The host would be this machine's, and the port another program's.
     @Test func portThatTheGatewayDoesNotHaveIsNamed() async throws {
         try await PurgedGateway.withOrigin { gateway, _ in
@@ -157,8 +175,12 @@ struct HoldfastTryTests {
                             "\(outcome)"
                         )
                         #expect(outcome.lines.contains("  route  only.test/v1"), "\(outcome)")
+                        let names = outcome.text.contains("  note   no route has the host 'a.test': add a route with ")
+                        #expect(names == url.contains("//a.test/"), "\(outcome)")
                         #expect(!outcome.text.contains("  next "), "\(outcome)")
                     }
+                    let logged = await gateway.server.log.line(containing: "a host that no route has")
+                    #expect(logged.contains("http.host=a.test"), "\(logged)")
                     #expect(origin.requestCount(path: "/x") == 0)
                     let json = try await gateway.run(["try", "http://a.test/v1/x", "--format", "json"])
                     let request = (try json.objects().first?["requests"] as? [[String: Any]])?.last

@@ -51,6 +51,7 @@ struct UnknownOptionTests {
             "Unknown option '--config'. Options follow the command: 'holdfast serve --config …'"
         ),
         (["holdfast", "--content", "x", "serve"], "Unknown option '--content'"),
+        (["holdfast", "serve", "--port", "8080"], "Unknown option '--port'. Did you mean '--listen'?"),
         (["holdfast", "record", "deps", "curl", "-s"], "Unknown option '-s'. Write '--' before the command to run"),
         (["holdfast", "record", "deps", "--stor", "s"], "Unknown option '--stor'. Did you mean '--store'?"),
         (["holdfast", "replay", "deps", "-s", "--", "curl"], "Unknown option '-s'"),

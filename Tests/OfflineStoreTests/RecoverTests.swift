@@ -389,7 +389,10 @@ import Testing
         #expect(await code { _ = try await recover() } == .notAStore)
         #expect(TemporaryFolder.names(folder.path).isEmpty)
         let store = try await openStore(folder.store, clock: clock)
-        #expect(await code { _ = try await recover() } == .inUse)
+        let inUse = await #expect(throws: StoreError.self) { _ = try await recover() }
+        #expect(inUse?.code == .inUse)
+        let words = inUse?.message ?? ""
+        #expect(words.contains("(pid \(getpid()))") && words.contains("'cache-dump backup'"), "\(words)")
         try await store.close()
         #expect(
             await code { _ = try await CacheManager.recover(from: folder.store, to: folder.store) }

@@ -24,7 +24,8 @@ public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
             if text.wholeMatch(of: /.*:[0-9]{5,}/) != nil {
                 throw InvalidSetting("The port of '\(text)' is too large. The limit is 65535.")
             }
-            throw InvalidSetting("'\(text)' is not 'HOST:PORT'. Port 0 selects a free port.")
+            let example = "127.0.0.1:\(UInt16(text) ?? 8080)"
+            throw InvalidSetting("'\(text)' is not 'HOST:PORT', such as '\(example)'. Port 0 selects a free port.")
         }
         var host = text[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }

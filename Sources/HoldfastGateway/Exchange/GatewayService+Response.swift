@@ -39,6 +39,7 @@ extension GatewayService {
         if error is OptionsForGateway { return .whole(optionsHead(context), ByteBuffer()) }
         let reader = ProblemReader(request, client, context.inForce.configuration, on: route, engine.contacts)
         let problem = problem(error, for: reader).shown(isTrusted: reader.isTrusted)
+        if problem.code == Problem.Own.unknownHost.rawValue { unknownHosts.note(request.authority, at: clock.now()) }
         let (head, content) = problemResponse(problem, context, error, for: reader)
         return .whole(head, content)
     }

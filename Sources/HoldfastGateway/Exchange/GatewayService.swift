@@ -16,6 +16,7 @@ final class GatewayService: Sendable {
     let engine: CacheEngine
     let clock: any WallClock
     let logger: Logger
+    let unknownHosts: UnknownHostLog
     let admission: Admission
     let health: HealthReporters
     let tasks = ExchangeTasks()
@@ -50,6 +51,7 @@ final class GatewayService: Sendable {
         engine.selectsByScheme = configuration.servesBothSchemes
         self.clock = clock
         self.logger = logger
+        unknownHosts = UnknownHostLog(logger)
         self.health = health
         self.tracer = tracer
     }

@@ -47,7 +47,10 @@ extension StoreCore {
 
     func logSetAside(_ number: Int, _ error: any Error) {
         logger.warning(
-            "the database is damaged; leaving its file in place and creating a new database",
+            """
+            the database is damaged; leaving its file in place and creating a new database; \
+            'cache-dump recover' copies what is intact
+            """,
             metadata: ["store.path": "\(folder.databasePath(number))", "error": "\(error)"]
         )
     }

@@ -21,7 +21,7 @@ struct Check: AsyncParsableCommand {
             A value with variables is shown as written, such as '${NAME}', and never with the variable's value. Findings name the file and line, also in files of 'include'.
 
             A line that begins with 'warning:' does not change the exit status. Examples of warnings: a certificate that expires within 14 days, an origin \
-            whose certificate is not verified, a 'store.largest' that exceeds what the store can keep, a port that another process uses, and a rule that overrides a directive that allows responses to requests \
+            whose certificate is not verified, a 'store.largest' that exceeds what the store can keep, a port that another process uses, a missing 'store.path', and a rule that overrides a directive that allows responses to requests \
             with credentials to be shared.
 
             JSON: one object, with the keys valid and findings; for a valid file also summary, settings and offline, and warnings if there are any.
@@ -98,7 +98,8 @@ struct Check: AsyncParsableCommand {
     private func examine(_ configuration: Configuration) async throws -> Report {
         // A configuration without routes is for the library.
         let gateway = configuration.routeCount == 0 ? nil : try GatewayConfiguration(configuration)
-        let warnings = try ConfigurationCheck.warnings(of: configuration, gateway)
+        var warnings = try ConfigurationCheck.warnings(of: configuration, gateway)
+        if gateway != nil, let warning = warningOfNoStore(configuration) { warnings.append(warning) }
         var offline = OfflineResponses(gateway?.routes, configuration.rules, schemes: configuration.clientSchemes)
         if let store {
             do {
@@ -125,10 +126,22 @@ struct Check: AsyncParsableCommand {
             ?? ByteSize.text(CacheManager.Configuration(configuration.store).budget)
         parts.append(
             (configuration.reference(in: "store.path") ?? configuration.storeFolder)
-                .map { "store '\($0)' with \(budget)" } ?? "no store: 'serve' needs '--store'"
+                .map { "store '\($0)' with \(budget)" } ?? "no store"
         )
         if warnings > 0 { parts.append(counted(warnings, "warning")) }
         return "'\(file)' is valid: \(parts.joined(separator: ", "))."
+    }
+
+    /// Returns a warning if 'holdfast serve' finds the store's folder neither in the file nor in
+    /// the environment. It may still get it as an option.
+    private func warningOfNoStore(_ configuration: Configuration) -> ConfigurationError.Finding? {
+        let variable = ProcessInfo.processInfo.environment[ServeVariable.store.rawValue] ?? ""
+        guard configuration.storeFolder == nil, store == nil, variable.isEmpty else { return nil }
+        return configuration.finding(
+            "store.path",
+            "It is not set: 'holdfast serve --config \(file)' fails without '--store' or HOLDFAST_STORE. "
+                + "Set 'store: {path: FOLDER}'."
+        )
     }
 
     private func count(_ folder: String, _ offline: inout OfflineResponses) async throws {

@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import CommandLineSupport
 import Foundation
+import HTTPCacheExplaining
 import HTTPCacheSemantics
 import HTTPTypes
 import Holdfast
@@ -39,11 +40,23 @@ struct TriedRequest: Encodable, Sendable {
     var isForwardedForItsFields: Bool
     /// Whether a route with 'respond' made the response.
     var isFixed: Bool
+    /// The milliseconds by which its 'Date' is before this machine's clock; `nil` if it has none.
+    var dateLag: Int64?
+
+    /// Why a new response is old when it arrives, if its 'Date' says so; `nil` if it does not.
+    var oldDate: String? {
+        guard let dateLag, dateLag >= Self.toleratedLag else { return nil }
+        let lag = Words.duration(dateLag)
+        return
+            "The 'Date' of the response is \(lag) before this machine's clock, so the response is \(lag) old when it arrives. Check the clocks of the origin and of this machine, and whether another cache responds."
+    }
 
     private enum CodingKeys: String, CodingKey { case status, bytes, milliseconds, ending, cacheStatus, problem }
 
     private static let timeLimit = TimeAmount.seconds(60)
     private static let problemLimit = 64 << 10
+    /// In milliseconds.
+    private static let toleratedLag: Int64 = 60_000
 
     /// Sends several requests for one target, one after another.
     ///
@@ -126,5 +139,8 @@ struct TriedRequest: Encodable, Sendable {
         isConfirmed = member?.forwardStatus == 304 && status != 304
         isForwardedForItsFields = member?.forwardReason == .request
         isFixed = member?.detail == "respond"
+        let now = SystemWallClock().now()
+        dateLag = response.headers.first(name: "Date").flatMap { HTTPDate.parse($0, reference: now) }
+            .map { now.milliseconds(since: $0) }
     }
 }

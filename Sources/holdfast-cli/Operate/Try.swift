@@ -85,6 +85,11 @@ struct Try: AsyncParsableCommand {
             )
         default: break
         }
+        if report.requests.last?.problem?.code == "unknown-host" {
+            report.notes.append(
+                "no route has the host '\(target.authority)': add a route with 'host: \(target.host)', leave 'host' out of a route, or use a URL with a host that a route has"
+            )
+        }
         if Self.isLoopback(target), !address.description.hasSuffix(":\(target.port)") {
             report.notes.append("sent to '\(address)', not to port \(target.port), which the URL names")
         }
@@ -295,7 +300,7 @@ struct TryReport: Encodable {
         default:
             let isStored = requests.last?.isStored == true
             verdict = isStored ? "Stored, but not served from the store." : "Not stored."
-            why = isStored ? nil : reason
+            why = isStored ? requests.last?.oldDate : reason
             if let request = requests.last, let ending = request.ending {
                 verdict = "Not stored: the response \(ending)."
                 why = nil

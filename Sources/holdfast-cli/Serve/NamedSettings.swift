@@ -84,7 +84,7 @@ struct NamedSettings: Sendable {
             do {
                 return try ListenAddress(text)
             } catch {
-                throw InvalidSetting("\(place) must be 'HOST:PORT': \(error)")
+                throw InvalidSetting("\(place): \(error)")
             }
         }
     }

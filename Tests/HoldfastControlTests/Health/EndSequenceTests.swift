@@ -54,7 +54,10 @@ import Testing
     }
 
     @Test func gatewayThatEndsIsNotReadyWhateverElseHolds() {
-        for store in [StoreCondition.usable, .readOnly, .notWritable, .full, .evicting, .fullOfPins, .replaced] {
+        let stores: [StoreCondition] = [
+            .usable, .readOnly, .readOnlyOnFullDisk, .notWritable, .full, .evicting, .fullOfPins, .replaced,
+        ]
+        for store in stores {
             let report = HealthReport.readiness(.ending, store, ["https://a"], ModeState(configured: .offline))
             #expect(report.status == .ending && report.httpStatus == 503)
         }

@@ -1,0 +1,33 @@
+import HTTPCacheSemantics
+import HTTPWire
+import Logging
+import Synchronization
+
+/// Logs the host of a request that no route has, at most once a minute, because any client can
+/// request any host. The response does not repeat the host.
+final class UnknownHostLog: Sendable {
+    /// In milliseconds.
+    private static let silence: Int64 = 60_000
+    /// The most bytes of a host that are logged. No name in DNS is longer.
+    private static let shownBytes = 253
+
+    private let logger: Logger
+    private let last = Mutex<Timestamp?>(nil)
+
+    init(_ logger: Logger) { self.logger = logger }
+
+    func note(_ host: RequestedHost?, at now: Timestamp) {
+        let isDue = last.withLock { last in
+            // After the clock was set back, the next request is logged.
+            if let last, (0..<Self.silence).contains(now.milliseconds(since: last)) { return false }
+            last = now
+            return true
+        }
+        guard isDue else { return }
+        let name = host.map { "\($0)" } ?? ""
+        logger.notice(
+            "A client requested a host that no route has; add a route with this 'host', or leave 'host' out of a route",
+            metadata: ["http.host": "\(String(decoding: name.utf8.prefix(Self.shownBytes), as: UTF8.self))"]
+        )
+    }
+}
