@@ -59,6 +59,7 @@ struct HoldfastRecordTests {
         try await JobCommands.with { commands in
             let file = commands.folder.path + "/rules.yaml"
             let rules = """
+                version: 1
                 routes: [{origin: "\(commands.origin.baseURL)"}]
                 rules: [{match: {url: "/**"}, ignore: {parameters: [t]}}]
                 """

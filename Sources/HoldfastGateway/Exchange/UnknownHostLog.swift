@@ -8,8 +8,6 @@ import Synchronization
 final class UnknownHostLog: Sendable {
     /// In milliseconds.
     private static let silence: Int64 = 60_000
-    /// The most bytes of a host that are logged. No name in DNS is longer.
-    private static let shownBytes = 253
 
     private let logger: Logger
     private let last = Mutex<Timestamp?>(nil)
@@ -24,10 +22,9 @@ final class UnknownHostLog: Sendable {
             return true
         }
         guard isDue else { return }
-        let name = host.map { "\($0)" } ?? ""
         logger.notice(
             "A client requested a host that no route has; add a route with this 'host', or leave 'host' out of a route",
-            metadata: ["http.host": "\(String(decoding: name.utf8.prefix(Self.shownBytes), as: UTF8.self))"]
+            metadata: ["http.host": "\(host?.description ?? "")"]
         )
     }
 }

@@ -54,7 +54,7 @@ struct PurgedStore: Sendable {
     /// - Throws: `CommandFailure` if the purge may end with this process.
     private func purgeHere(_ purge: PurgeRequest, in store: CacheManager) async throws -> PurgeResult {
         let result = try await store.perform(purge)
-        guard result.durable != false else { return result }
+        guard result.durable == false else { return result }
         throw CommandFailure(
             "The disk of the store '\(folder)' is full, so the purge may be lost. Free some space, then purge again."
         )
