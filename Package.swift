@@ -155,8 +155,8 @@ let package = Package(
         .target(
             name: "OfflineStore",
             dependencies: [
-                "LibC", "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMigrations",
-                "StoreFiles", "StoreMemory", httpTypes, nioCore, logging, metrics,
+                "LibC", "CSQLite", "CacheEviction", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
+                "HoldfastMigrations", "StoreFiles", "StoreMemory", httpTypes, nioCore, logging, metrics,
             ]
         ),
         .target(

@@ -1,10 +1,12 @@
+package import CacheEviction
 import Synchronization
 
 /// The order in which entries were used recently.
 ///
 /// Reads record uses here and never on disk. Before eviction removes an entry that is old according
 /// to the disk, it checks here. The remaining uses are written in batches when the store closes.
-/// The order is a counter, so clock changes do not affect it.
+/// The order is a counter, so clock changes do not affect it. An entry's uses are counted up to 15:
+/// with a memory tier, the periods in which it was used.
 package final class RecencyLog: Sendable {
     /// The number of uses in each of two generations. When the newer generation is full, the older
     /// one is dropped.
@@ -12,12 +14,41 @@ package final class RecencyLog: Sendable {
     /// The number of uses written in one transaction.
     static let flushCount = 512
 
+    /// The number of an entry's last use, and the number of uses, in 8 bytes.
+    private struct Record {
+        private static let highestCount: Int64 = 15
+        private var packed: Int64
+
+        init(number: Int64, count: Int) {
+            packed = number << 4 | min(Int64(clamping: count), Self.highestCount)
+        }
+
+        var number: Int64 { packed >> 4 }
+        var count: Int { Int(truncatingIfNeeded: packed & 15) }
+
+        func adding(_ more: Int) -> Record { Record(number: number, count: count + more) }
+    }
+
     private struct State {
-        var recent: [Int64: Int64] = [:]
-        var older: [Int64: Int64] = [:]
+        var recent: [Int64: Record] = [:]
+        var older: [Int64: Record] = [:]
         var last: Int64
-        /// The last number of the previous period.
+        /// The last number before the period of a round of quotas.
+        var roundStart = Int64.min
+        /// The last number before the current period.
         var periodStart = Int64.min
+
+        func record(of entryID: Int64) -> Record? {
+            guard let record = recent[entryID] else { return older[entryID] }
+            return older[entryID].map { record.adding($0.count) } ?? record
+        }
+
+        mutating func remove(_ entryID: Int64) -> Record? {
+            let record = record(of: entryID)
+            recent[entryID] = nil
+            older[entryID] = nil
+            return record
+        }
     }
 
     private let state: Mutex<State>
@@ -53,11 +84,12 @@ package final class RecencyLog: Sendable {
 
     private func use(_ entryID: Int64, _ state: inout State) {
         state.last += 1
-        state.recent[entryID] = state.last
+        state.recent[entryID] = Record(number: state.last, count: (state.recent[entryID]?.count ?? 0) + 1)
         guard state.recent.count >= Self.generationLimit else { return }
         swap(&state.recent, &state.older)
         // The capacity is needed again immediately.
         state.recent.removeAll(keepingCapacity: true)
+        state.periodStart = state.last
         currentPeriod.wrappingAdd(1, ordering: .relaxed)
     }
 
@@ -69,24 +101,28 @@ package final class RecencyLog: Sendable {
         }
     }
 
-    /// Removes and returns the number of an entry's last use, if it was used recently. The caller
-    /// calls ``endTaking()`` after the last one.
+    /// The number of the last use or of the last stored entry.
+    package var last: Int64 { state.withLock { $0.last } }
+
+    /// Removes and returns the uses of an entry, if it was used recently. The caller calls
+    /// ``endTaking()`` after the last one.
     ///
-    /// If only the first use in a period is recorded, the last use is unknown, so the entry counts
-    /// once as used now. Otherwise an entry in constant use would be evicted with the entries
-    /// stored at its first use.
-    package func take(_ entryID: Int64) -> Int64? {
+    /// If only the first use in a period is recorded, and this period has not ended, the last use
+    /// is unknown, so the entry counts as used now. Otherwise an entry in constant use would be
+    /// evicted with the entries stored at its first use.
+    package func take(_ entryID: Int64) -> RecordedUses? {
         state.withLock { state in
-            guard let noted = state.recent.removeValue(forKey: entryID) ?? state.older.removeValue(forKey: entryID)
-            else { return nil }
-            if isExact { return noted }
+            guard let record = state.remove(entryID) else { return nil }
+            let uses = RecordedUses(count: record.count, number: record.number)
+            if isExact || uses.number <= state.periodStart { return uses }
             state.last += 1
-            return state.last
+            return RecordedUses(count: record.count, number: state.last)
         }
     }
 
     /// Begins a new period, so that the next use of the taken entries is recorded.
     package func endTaking() {
+        state.withLock { $0.periodStart = $0.last }
         currentPeriod.wrappingAdd(1, ordering: .relaxed)
     }
 
@@ -100,32 +136,42 @@ package final class RecencyLog: Sendable {
     /// Returns the last recorded use of an entry, if it was used recently; the record stays.
     package func lastUse(of entryID: Int64) -> Use? {
         state.withLock { state in
-            guard let number = state.recent[entryID] ?? state.older[entryID] else { return nil }
-            return Use(number: number, isInPeriod: number > state.periodStart)
+            guard let number = state.record(of: entryID)?.number else { return nil }
+            return Use(number: number, isInPeriod: number > state.roundStart)
         }
     }
 
     /// Begins a period, so that the next use of every entry is recorded.
     package func beginPeriod() {
-        state.withLock { $0.periodStart = $0.last }
+        state.withLock { state in
+            state.roundStart = state.last
+            state.periodStart = state.last
+        }
         currentPeriod.wrappingAdd(1, ordering: .relaxed)
     }
 
-    /// Removes and returns some uses, from the newest generation first; empty if none are left.
-    package func takeSome() -> [Int64: Int64] {
+    /// Removes and returns the uses of some entries, from the newest generation first; empty if
+    /// none are left.
+    package func takeSome() -> [Int64: RecordedUses] {
         state.withLock { state in
             if state.recent.isEmpty { swap(&state.recent, &state.older) }
             let some = state.recent.prefix(Self.flushCount)
             for (entryID, _) in some { state.recent[entryID] = nil }
-            return Dictionary(uniqueKeysWithValues: some.map { ($0.key, $0.value) })
+            return some.reduce(into: [:]) { $0[$1.key] = RecordedUses(count: $1.value.count, number: $1.value.number) }
         }
     }
 
     /// Puts back uses that could not be written; later uses stay.
-    package func putBack(_ used: [Int64: Int64]) {
+    package func putBack(_ used: [Int64: RecordedUses]) {
         state.withLock { state in
             guard state.recent.count + used.count < Self.generationLimit else { return }
-            state.recent.merge(used) { max($0, $1) }
+            for (entryID, uses) in used {
+                let later = state.recent[entryID]
+                state.recent[entryID] = Record(
+                    number: max(uses.number, later?.number ?? uses.number),
+                    count: uses.count + (later?.count ?? 0)
+                )
+            }
         }
     }
 }

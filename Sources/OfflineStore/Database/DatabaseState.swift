@@ -1,3 +1,4 @@
+import CacheEviction
 import HTTPCacheSemantics
 import StoreFiles
 import StoreMemory
@@ -99,7 +100,7 @@ final class DatabaseState: Sendable {
         memory =
             isWriter && limits.memory > 0
             ? MemoryTier(budget: limits.memory, bodyLimit: limits.residentBody, known: known) : nil
-        recency = RecencyLog(last: row.recency, isExact: memory == nil)
+        recency = RecencyLog(last: UseStamp(stored: row.recency).number, isExact: memory == nil)
         responseLowWaterMark = Atomic(row.responseLowWaterMark)
         objectLowWaterMark = Atomic(row.objectLowWaterMark)
         responseRemoved = Atomic(row.responseRemoved)

@@ -1,4 +1,5 @@
 import CSQLite
+import CacheEviction
 import HTTPCacheSemantics
 import Logging
 import StoreFiles
@@ -9,14 +10,21 @@ import Synchronization
 struct EvictionVictim {
     var place: EntryRows
     var size: Int64
+    var keyHash: Int64
+    /// The column `recency`.
+    var position: Int64
 
     /// The columns that make a victim.
-    static let columns = "id, body_id, body_length, size"
+    static let columns = "id, body_id, body_length, size, key_hash, recency"
 
     init(_ statement: SQLStatement) {
         place = EntryRows(statement)
         size = statement.integer(3)
+        keyHash = statement.integer(4)
+        position = statement.integer(5)
     }
+
+    var entry: StoreEviction.Entry { .init(stamp: UseStamp(stored: position), size: size) }
 }
 
 /// Eviction: removes entries to make room for new ones, so that the folder stays within its budget.
@@ -167,10 +175,10 @@ extension StoreWriter {
 
     // MARK: Choosing victims
 
-    /// Removes the first entries in the eviction order that are not pinned; returns `false` if
-    /// there are none.
+    /// Removes entries that are not pinned, in the eviction order; returns `false` if there are
+    /// none.
     func evict(_ excess: Int64, _ connection: Connection) throws -> Bool {
-        var used: [(id: Int64, recency: Int64)] = []
+        var used: [Int64: RecordedUses] = [:]
         let count: Int
         defer { database.recency.endTaking() }
         do {
@@ -179,22 +187,22 @@ extension StoreWriter {
                 // The space of a body that is being read is not freed yet, so such entries are
                 // chosen only if there are no others.
                 var line = try nextVictims(worth: excess, areLeased: false, connection)
-                if line.victims.isEmpty, line.used.isEmpty {
+                if line.victims.isEmpty, line.moved.isEmpty {
                     line = try nextVictims(worth: excess, areLeased: true, connection)
                 }
                 used = line.used
-                for (id, recency) in used {
+                for (id, stamp) in line.moved {
                     try connection.run(
                         "UPDATE entry SET recency = ?2, last_used_at = max(last_used_at, ?3) WHERE id = ?1",
                         id,
-                        recency,
+                        stamp.stored,
                         database.latestInstant
                     )
                 }
                 return line.victims
             }
         } catch {
-            database.recency.putBack(Dictionary(used.map { ($0.id, $0.recency) }, uniquingKeysWith: max))
+            database.recency.putBack(used)
             throw error
         }
         return count > 0 || !used.isEmpty
@@ -217,6 +225,8 @@ extension StoreWriter {
             throw error
         }
         context.applyCommit()
+        let now = database.recency.last
+        for victim in chosen { memory.eviction.evict(victim.keyHash, victim.entry, now: now) }
         if !chosen.isEmpty {
             let bytes = chosen.reduce(0) { $0 + $1.size }
             events.evicted(chosen.count, bytes)
@@ -236,11 +246,15 @@ extension StoreWriter {
         return 1 + Int(tags ?? 0)
     }
 
-    /// The first entries in the order on disk: entries to evict, and entries used since, which move
-    /// to the end.
+    /// Entries to evict, and entries used since they were written, which move to a later position.
     private struct Line {
         var victims: [EvictionVictim] = []
-        var used: [(id: Int64, recency: Int64)] = []
+        var moved: [(id: Int64, stamp: UseStamp)] = []
+        /// The uses that were taken from the log.
+        var used: [Int64: RecordedUses] = [:]
+        var freed: Int64 = 0
+        /// The rows to change.
+        var rows = 0
     }
 
     /// Entries that expire last, were stored ahead of the clock, and cannot be used offline.
@@ -254,48 +268,106 @@ extension StoreWriter {
     /// Chooses entries until they add up to a number of bytes, or until a transaction is full.
     private func nextVictims(worth excess: Int64, areLeased: Bool, _ connection: Connection) throws -> Line {
         var line = Line()
-        var freed: Int64 = 0
-        var rows = 0
-        var ahead: Set<Int64> = []
-        func take(_ condition: String, byRecency: Bool, horizon: Int64? = nil) throws {
-            let statement = try connection.prepare("SELECT \(EvictionVictim.columns) FROM entry \(condition)")
-            defer { statement.reset() }
-            if let horizon { statement.bind(1, horizon) }
-            // The statement has no limit, because it must step past entries that cannot be evicted.
-            while freed < excess, rows < database.limits.batch, try statement.step() {
-                let victim = EvictionVictim(statement)
-                if database.leases.isLeased(victim.place.bodyID) != areLeased { continue }
-                if horizon == nil, ahead.contains(victim.place.id) { continue }
-                // An entry that is old on disk may just have been used.
-                if byRecency, let recency = database.recency.take(victim.place.id) {
-                    line.used.append((victim.place.id, recency))
-                    rows += 1
-                } else {
-                    rows += try rowsRemoved(with: victim, connection)
-                    line.victims.append(victim)
-                    freed += victim.size
-                    if horizon != nil { ahead.insert(victim.place.id) }
-                }
-            }
-        }
         switch database.limits.evictionOrder {
         case .leastRecentlyUsed:
-            try take("INDEXED BY entry_by_recency WHERE is_pinned = 0 ORDER BY recency", byRecency: true)
+            try walk(&line, excess, "is_pinned = 0", areLeased: areLeased, connection)
         case .keepingOfflineCopies:
             // Entries stored while the clock was ahead would be last in this order, but they are
             // useless.
             if let horizon = database.horizon(at: Timestamp(milliseconds: database.latestInstant)) {
-                try take(Self.storedAhead, byRecency: false, horizon: horizon)
+                try takeByExpiry(&line, excess, Self.storedAhead, areLeased: areLeased, horizon: horizon, connection)
             }
-            try take(
+            try takeByExpiry(
+                &line,
+                excess,
                 "INDEXED BY entry_by_expiry WHERE is_usable_stale = 0 AND is_pinned = 0 ORDER BY expires_at",
-                byRecency: false
+                areLeased: areLeased,
+                connection
             )
-            try take(
-                "INDEXED BY entry_by_recency WHERE is_pinned = 0 AND is_usable_stale = 1 ORDER BY recency",
-                byRecency: true
-            )
+            try walk(&line, excess, "is_pinned = 0 AND is_usable_stale = 1", areLeased: areLeased, connection)
         }
         return line
+    }
+
+    /// Takes entries in the order of a statement, however recently they were used.
+    private func takeByExpiry(
+        _ line: inout Line,
+        _ excess: Int64,
+        _ condition: String,
+        areLeased: Bool,
+        horizon: Int64? = nil,
+        _ connection: Connection
+    ) throws {
+        let statement = try connection.prepare("SELECT \(EvictionVictim.columns) FROM entry \(condition)")
+        defer { statement.reset() }
+        if let horizon { statement.bind(1, horizon) }
+        let ahead = Set(line.victims.map(\.place.id))
+        // The statement has no limit, because it must step past entries that cannot be evicted.
+        while line.freed < excess, line.rows < database.limits.batch, try statement.step() {
+            let victim = EvictionVictim(statement)
+            if database.leases.isLeased(victim.place.bodyID) != areLeased { continue }
+            if ahead.contains(victim.place.id) { continue }
+            try take(victim, &line, connection)
+        }
+    }
+
+    private func take(_ victim: EvictionVictim, _ line: inout Line, _ connection: Connection) throws {
+        line.rows += try rowsRemoved(with: victim, connection)
+        line.victims.append(victim)
+        line.freed += victim.size
+    }
+
+    /// Continues the walk along the entries in the order of use (``EvictionPass``).
+    private func walk(
+        _ line: inout Line,
+        _ excess: Int64,
+        _ condition: String,
+        areLeased: Bool,
+        _ connection: Connection
+    ) throws {
+        guard line.freed < excess, line.rows < database.limits.batch else { return }
+        let now = database.recency.last
+        var pass = EvictionPass<EvictionVictim>(needed: excess - line.freed, now: now)
+        let start = memory.evictionPlace
+        let comparisons = start == nil ? [">"] : [">", "<="]
+        parts: for comparison in comparisons {
+            let statement = try connection.prepare(
+                """
+                SELECT \(EvictionVictim.columns) FROM entry INDEXED BY entry_by_recency
+                WHERE \(condition) AND (recency, id) \(comparison) (?1, ?2) ORDER BY recency, id
+                """
+            )
+            defer { statement.reset() }
+            statement.bind(1, start?.recency ?? .min)
+            statement.bind(2, start?.id ?? .min)
+            while !pass.isDone {
+                guard line.rows < database.limits.batch else { break parts }
+                guard try statement.step() else { break }
+                let victim = EvictionVictim(statement)
+                if database.leases.isLeased(victim.place.bodyID) != areLeased { continue }
+                if start != nil, comparison == ">", memory.eviction.isTooYoung(victim.entry.stamp, now: now) { break }
+                memory.evictionPlace = (victim.position, victim.place.id)
+                // An entry that is old on disk may just have been used.
+                let uses = database.recency.take(victim.place.id)
+                switch pass.examine(victim, victim.entry, uses: uses, &memory.eviction) {
+                case .keep: break
+                case .evict: try take(victim, &line, connection)
+                case .move(let stamp):
+                    line.moved.append((victim.place.id, stamp))
+                    line.used[victim.place.id] = uses
+                    line.rows += 1
+                }
+            }
+            if pass.isDone { break }
+        }
+        if pass.isEmpty, start != nil {
+            // The entries before that place are gone, and the others are young.
+            memory.evictionPlace = nil
+            return try walk(&line, excess, condition, areLeased: areLeased, connection)
+        }
+        let rest = pass.finish(atMost: max(0, database.limits.batch - line.rows), &memory.eviction)
+        // Among the entries that were passed, some are overdue now.
+        if !rest.isEmpty { memory.evictionPlace = nil }
+        for victim in rest { try take(victim, &line, connection) }
     }
 }

@@ -1,3 +1,4 @@
+import CacheEviction
 import HTTPCacheSemantics
 import Logging
 import StoreMemory
@@ -120,7 +121,8 @@ extension StoreWriter {
 
     /// Returns the number of an entry's last use, which may not be on disk yet, and whether it may
     /// have been used since.
-    private func lastUse(of id: Int64, onDisk recency: Int64) -> (number: Int64, isInUse: Bool) {
+    private func lastUse(of id: Int64, onDisk position: Int64) -> (number: Int64, isInUse: Bool) {
+        let recency = UseStamp(stored: position).number
         guard let use = database.recency.lastUse(of: id), use.number > recency else { return (recency, false) }
         return (use.number, use.isInPeriod)
     }
@@ -137,13 +139,13 @@ extension StoreWriter {
                 let candidate = victims.popLast()
             {
                 let statement = try connection.prepare(
-                    "SELECT \(EvictionVictim.columns), recency FROM entry WHERE id = ?1 AND is_pinned = 0"
+                    "SELECT \(EvictionVictim.columns) FROM entry WHERE id = ?1 AND is_pinned = 0"
                 )
                 defer { statement.reset() }
                 statement.bind(1, candidate.id)
                 guard try statement.step() else { continue }
                 let victim = EvictionVictim(statement)
-                let use = lastUse(of: candidate.id, onDisk: statement.integer(4))
+                let use = lastUse(of: candidate.id, onDisk: victim.position)
                 guard use.number == candidate.recency else { continue }
                 rows += try rowsRemoved(with: victim, connection)
                 chosen.append(victim)

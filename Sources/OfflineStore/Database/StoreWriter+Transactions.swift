@@ -1,4 +1,5 @@
 import CSQLite
+import CacheEviction
 import StoreFiles
 import StoreMemory
 
@@ -29,11 +30,17 @@ extension StoreWriter {
         while case let used = database.recency.takeSome(), !used.isEmpty {
             do {
                 try transaction(connection) {
-                    for (id, recency) in used {
+                    for (id, uses) in used {
+                        let stored = try connection.integer(
+                            "SELECT recency FROM entry WHERE id = ?1 AND is_damaged = 0",
+                            id
+                        )
+                        guard let stored else { continue }
+                        let stamp = UseStamp(stored: stored).used(uses)
                         try connection.run(
-                            "UPDATE entry SET recency = ?2, last_used_at = max(last_used_at, ?3) WHERE id = ?1 AND is_damaged = 0",
+                            "UPDATE entry SET recency = ?2, last_used_at = max(last_used_at, ?3) WHERE id = ?1",
                             id,
-                            recency,
+                            stamp.stored,
                             instant
                         )
                     }

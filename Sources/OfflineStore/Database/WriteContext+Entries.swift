@@ -1,3 +1,4 @@
+import CacheEviction
 import HTTPCacheSemantics
 import StoreMemory
 
@@ -24,7 +25,13 @@ extension WriteContext {
         statement.bind(10, replaced.wasPinned || draft.isPinned)
         statement.bind(11, draft.storedAt)
         statement.bind(12, draft.expiresAt)
-        statement.bind(13, state.recency.next())
+        let stamp = memory.eviction.insert(
+            draft.keyHash,
+            size: draft.size,
+            number: state.recency.next(),
+            replacing: replaced.quarters
+        )
+        statement.bind(13, stamp.stored)
         statement.bind(14, draft.size)
         statement.bind(15, draft.bodyLength)
         statement.bind(17, draft.invalidation?.rawValue ?? 0)
@@ -104,16 +111,17 @@ extension WriteContext {
     /// Removes the entries that a draft replaces, and variants beyond the limit per key.
     ///
     /// - Returns: whether a replaced entry was pinned, so that the new one must be too; whether the
-    ///   key has other variants; and the number of replaced entries.
+    ///   key has other variants; the number of replaced entries; and the uses of one, in quarters.
     func replace(_ draft: EntryDraft, except id: Int64? = nil) throws -> (
-        wasPinned: Bool, hasOthers: Bool, count: Int
+        wasPinned: Bool, hasOthers: Bool, count: Int, quarters: Int?
     ) {
-        if state.filter?.mayContain(draft.keyHash) == false { return (false, false, 0) }
+        if state.filter?.mayContain(draft.keyHash) == false { return (false, false, 0, nil) }
         var replaced: [EntryRows] = []
         var others: [(place: EntryRows, recency: Int64)] = []
         var wasPinned = false
         var hasOthers = false
         var count = 0
+        var quarters: Int?
         let statement = try connection.prepare(
             """
             SELECT id, body_id, body_length, key, variant, is_pinned, recency, sequence, \(PendingInvalidation.state)
@@ -132,6 +140,8 @@ extension WriteContext {
                 replaced.append(EntryRows(statement))
                 wasPinned = wasPinned || statement.flag(5)
                 count += 1
+                let stamp = UseStamp(stored: statement.integer(6))
+                quarters = (state.recency.take(statement.integer(0)).map(stamp.used) ?? stamp).quarters
             } else {
                 hasOthers = true
                 if !statement.flag(5) { others.append((EntryRows(statement), statement.integer(6))) }
@@ -143,6 +153,6 @@ extension WriteContext {
             replaced += others.sorted { $0.recency < $1.recency }.prefix(excess).map(\.place)
         }
         for place in replaced { try remove(place) }
-        return (wasPinned, hasOthers, count)
+        return (wasPinned, hasOthers, count, quarters)
     }
 }

@@ -1,3 +1,4 @@
+import CacheEviction
 import HTTPCacheSemantics
 import StoreFiles
 
@@ -44,13 +45,20 @@ final class WriterMemory: @unchecked Sendable {
     var evictsOnFullDisk = true
     /// Whether the size exceeded the high-water mark and has not reached the low-water mark yet.
     var isEvicting = false
+    /// Decides which entries to evict.
+    var eviction: StoreEviction
+    /// Where the next eviction continues in the order of use; `nil` is the oldest entry.
+    var evictionPlace: (recency: Int64, id: Int64)?
     /// Whether invalidations are journaled for other nodes.
     var isInFleet: Bool
     /// The tags that exceed their quotas.
     var quotas = QuotaWork()
 
-    /// - Parameter log: the log's path.
-    init(_ row: DatabaseOpening.Row, log: String) {
+    /// - Parameters:
+    ///   - log: the log's path.
+    ///   - budget: the bytes that the store may use.
+    init(_ row: DatabaseOpening.Row, log: String, budget: Int64) {
+        eviction = StoreEviction(budget: budget)
         writeback = LogWriteback(path: log)
         sequence = row.sequence
         isInFleet = row.isInFleet

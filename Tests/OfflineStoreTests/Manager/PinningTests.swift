@@ -195,8 +195,9 @@ import Testing
         let store = try await openStore(folder.store, clock: clock, budget: 8 << 20)
         try await fill(store)
         #expect(try await store.setPinned(true, [.tag("even")]) == 2)
-        for number in 0..<200 {
-            try await store.store(draft(try key("https://c.example/\(number)"), at: clock.now()), [pattern(100_000)])
+        // As small as those that are not pinned, which would otherwise be worth more than these.
+        for number in 0..<1000 {
+            try await store.store(draft(try key("https://c.example/\(number)"), at: clock.now()), [pattern(15_000)])
         }
         for (index, url) in Self.urls.enumerated() {
             let isThere = try await !store.responses.lookup(try key(url)).isEmpty

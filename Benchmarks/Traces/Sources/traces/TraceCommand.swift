@@ -5,8 +5,9 @@ import LibC
 ///
 ///     traces generate FOLDER [REQUESTS [SEED]]   writes a file for each mix
 ///     traces replay FILE...                      prints the miss ratios, separated by tabs
+///     traces store FILE...                       prints those of the policy on disk and of LRU
 ///     traces outages FILE...                     prints what a cost of misses does
-///     traces check                               fails if the policy misses more than LRU
+///     traces check                               fails if a policy misses more than LRU
 @main enum TraceCommand {
     /// The budgets, as shares of the bytes of all objects.
     private static let shares = [0.02, 0.1]
@@ -24,11 +25,12 @@ import LibC
                     seed: arguments.count > 3 ? UInt64(arguments[3]) ?? 0 : 1
                 )
             case "replay": for path in arguments.dropFirst() { replay(try Trace(path: path)) }
+            case "store": for path in arguments.dropFirst() { replayStore(try Trace(path: path)) }
             case "outages": for path in arguments.dropFirst() { replayOutages(try Trace(path: path)) }
             case "check": exit(check() ? 0 : 1)
             default:
                 fail(
-                    "usage: traces generate FOLDER [REQUESTS [SEED]] | replay FILE... | outages FILE... | check",
+                    "usage: traces generate FOLDER [REQUESTS [SEED]] | replay FILE... | store FILE... | outages FILE... | check",
                     status: 64
                 )
             }
@@ -57,6 +59,16 @@ import LibC
         }
     }
 
+    private static func replayStore(_ trace: Trace) {
+        let bytes = trace.bytes
+        for share in shares {
+            let budget = Int(Double(bytes) * share)
+            let store = MissRatios(of: StoreCache.self, budget: budget, on: trace)
+            let lru = MissRatios(of: LRUCache.self, budget: budget, on: trace)
+            print(trace.name, share, store.objects, store.bytes, lru.objects, lru.bytes, separator: "\t")
+        }
+    }
+
     private static func replayOutages(_ trace: Trace) {
         let bytes = trace.bytes
         for share in shares {
@@ -71,20 +83,24 @@ import LibC
         }
     }
 
-    /// Replays a short trace of each mix. It is long enough for the policy to learn.
+    /// Replays a short trace of each mix. It is long enough for the policies to learn.
     private static func check() -> Bool {
         var isGood = true
+        func compare(_ policy: MissRatios, _ lru: MissRatios, _ name: String) {
+            if policy.objects <= lru.objects + tolerance, policy.bytes <= lru.bytes + tolerance { return }
+            isGood = false
+            print("\(name): objects \(policy.objects), LRU \(lru.objects);", terminator: " ")
+            print("bytes \(policy.bytes), LRU \(lru.bytes)")
+        }
         for (index, mix) in Mix.all.enumerated() {
             let trace = Trace(mix, requests: 200_000, seed: UInt64(index))
             let bytes = trace.bytes
             for share in shares {
                 let budget = Int(Double(bytes) * share)
-                let policy = MissRatios(of: PolicyCache.self, budget: budget, on: trace)
                 let lru = MissRatios(of: LRUCache.self, budget: budget, on: trace)
-                if policy.objects <= lru.objects + tolerance, policy.bytes <= lru.bytes + tolerance { continue }
-                isGood = false
-                print("\(mix.name) at \(share): objects \(policy.objects), LRU \(lru.objects);", terminator: " ")
-                print("bytes \(policy.bytes), LRU \(lru.bytes)")
+                compare(MissRatios(of: PolicyCache.self, budget: budget, on: trace), lru, "\(mix.name) at \(share)")
+                let store = MissRatios(of: StoreCache.self, budget: budget, on: trace)
+                compare(store, lru, "\(mix.name) at \(share), store")
             }
         }
         return isGood

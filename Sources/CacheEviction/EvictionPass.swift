@@ -1,0 +1,102 @@
+/// One eviction from a store: a walk along its entries in the order of use, which chooses enough of
+/// them to free a number of bytes.
+///
+/// Overdue entries are evicted at once. The others are remembered. If the pass examined four times
+/// the bytes that it needs, it takes the most overdue of those, so it always frees something.
+///
+/// ```swift
+/// var pass = EvictionPass<Row>(needed: bytes, now: number)
+/// for row in rows where !pass.isDone {
+///     switch pass.examine(row, row.entry, uses: log.take(row.id), &policy) {
+///     case .evict: remove(row)
+///     case .move(let stamp): write(stamp, row)
+///     case .keep: break
+///     }
+/// }
+/// for row in pass.finish(&policy) { remove(row) }  // then the next pass begins at the oldest
+/// ```
+///
+/// A pass that begins later in the order may find nothing (``isEmpty``), because it skips entries
+/// that are too young. Then another one begins at the oldest entry.
+package struct EvictionPass<Row> {
+    package enum Decision: Equatable, Sendable {
+        case evict
+        case keep
+        /// The entry was used since it was written, and moves to this position.
+        case move(UseStamp)
+    }
+
+    /// How many bytes are examined for each byte that is needed.
+    private static var breadth: Int64 { 4 }
+    /// The most entries that are remembered.
+    private static var mostKept: Int { 16_384 }
+
+    private let needed: Int64
+    private let now: Int64
+    private var freed: Int64 = 0
+    private var keptBytes: Int64 = 0
+    private var kept: [(overdue: Double, size: Int64, row: Row)] = []
+    private var least = Double.infinity
+    /// Whether no entry was examined.
+    package private(set) var isEmpty = true
+
+    /// - Parameters:
+    ///   - needed: the bytes to free.
+    ///   - now: the present position in the order of use.
+    package init(needed: Int64, now: Int64) {
+        self.needed = max(1, needed)
+        self.now = now
+    }
+
+    /// Whether the pass has found enough, or has examined enough.
+    package var isDone: Bool {
+        freed >= needed || keptBytes / Self.breadth >= needed || kept.count >= Self.mostKept
+    }
+
+    /// Decides about the next entry in the order of use.
+    ///
+    /// - Parameter uses: its uses that are not in its stamp.
+    package mutating func examine(
+        _ row: Row,
+        _ entry: StoreEviction.Entry,
+        uses: RecordedUses?,
+        _ policy: inout StoreEviction
+    ) -> Decision {
+        isEmpty = false
+        // A damaged entry is not served, however recently it was used.
+        if let uses, entry.stamp.number >= 0 { return .move(policy.use(entry, uses)) }
+        let overdue = policy.overdue(entry, now: now)
+        guard overdue.isInfinite || policy.limit.map({ overdue >= $0 }) ?? false else {
+            kept.append((overdue, entry.size, row))
+            keptBytes += entry.size
+            return .keep
+        }
+        freed += entry.size
+        least = min(least, overdue)
+        return .evict
+    }
+
+    /// Ends the pass.
+    ///
+    /// - Parameter most: the most entries that may still be evicted.
+    /// - Returns: the most overdue of the entries that were kept, if the others were not enough. If
+    ///   there are any, the limit fell, so the next pass begins at the oldest entry.
+    package mutating func finish(atMost most: Int = .max, _ policy: inout StoreEviction) -> [Row] {
+        guard freed < needed else {
+            let share = Double(keptBytes) / Double(needed) / Double(Self.breadth)
+            policy.raiseLimit(examined: min(1, share), least: least)
+            return []
+        }
+        // Equally overdue entries stay in the order of use.
+        let sorted = kept.enumerated().sorted {
+            ($1.element.overdue, $0.offset) < ($0.element.overdue, $1.offset)
+        }
+        var victims: [Row] = []
+        for (_, candidate) in sorted where freed < needed && victims.count < most {
+            victims.append(candidate.row)
+            freed += candidate.size
+            policy.lowerLimit(to: candidate.overdue)
+        }
+        return victims
+    }
+}

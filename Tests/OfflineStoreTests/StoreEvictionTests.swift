@@ -1,0 +1,58 @@
+import HTTPCache
+import HTTPCacheSemantics
+import NIOCore
+import TestSupport
+import Testing
+
+@testable import OfflineStore
+
+/// The policy of eviction in a store on disk. `CacheEvictionTests` tests it as a value.
+@Suite(.timeLimit(.minutes(20))) struct StoreEvictionTests {
+    let folder: TemporaryFolder
+    let clock = ManualClock()
+
+    init() throws { folder = try TemporaryFolder() }
+
+    private func open(_ change: (inout CacheManager.Configuration) -> Void = { _ in }) async throws -> CacheManager {
+        try await openStore(folder.store, clock: clock, budget: 8 << 20, change)
+    }
+
+    private func isStored(_ name: String, in store: CacheManager) async throws -> Bool {
+        try await store.responses.lookup(try cacheKey(name)).isEmpty == false
+    }
+
+    private func put(_ names: [String], _ length: Int, in store: CacheManager) async throws {
+        for name in names { try await store.store(draft(try cacheKey(name), at: clock.now()), [pattern(length)]) }
+        try await store.settle()
+    }
+
+    /// The number of uses is written with the order of use, so it survives a restart.
+    @Test(arguments: [0, 4 << 20]) func usesSurviveReopening(memory: Int) async throws {
+        var store = try await open { $0.memoryBudget = memory }
+        try await put(["/used", "/idle"], 50_000, in: store)
+        for _ in 0..<3 { #expect(try await isStored("/used", in: store)) }
+        try await store.close()
+        let path = folder.store + "/0001.sqlite"
+        #expect(try queryInteger(path, "SELECT max(recency & 15) FROM entry") >= 4)
+        #expect(try queryInteger(path, "SELECT min(recency & 15) FROM entry") == 0)
+        store = try await open { $0.memoryBudget = memory }
+        try await put((0..<120).map { "/next-\($0)" }, 50_000, in: store)
+        try await put((120..<160).map { "/next-\($0)" }, 50_000, in: store)
+        #expect(try await isStored("/idle", in: store) == false)
+        #expect(try await isStored("/used", in: store))
+        try await store.close()
+    }
+
+    /// Earlier programs stored the position in the order of use alone.
+    @Test func positionsOfEarlierProgramsComeFirst() async throws {
+        var store = try await open()
+        try await put((0..<30).map { "/\($0)" }, 100_000, in: store)
+        try await store.close()
+        try runSQL(folder.store + "/0001.sqlite", "UPDATE entry SET recency = id")
+        store = try await open()
+        try await put((30..<100).map { "/\($0)" }, 100_000, in: store)
+        #expect(try await isStored("/0", in: store) == false)
+        #expect(try await isStored("/99", in: store))
+        try await store.close()
+    }
+}
