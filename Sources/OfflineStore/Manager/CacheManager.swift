@@ -2,6 +2,7 @@ public import HTTPCache
 import HTTPCacheSemantics
 public import Logging
 import StoreFiles
+import Synchronization
 
 /// The offline store: raw responses and Codable objects, with expiry, in one folder.
 ///
@@ -59,6 +60,8 @@ public final class CacheManager: Sendable {
     let store: SQLiteResponseStore
     let clock: any WallClock
     let coder: any ObjectCoder
+    /// Reads entries into memory after the store was opened; `nil` if nothing does.
+    let refill = Mutex<MemoryRefill?>(nil)
 
     private init(core: StoreCore, clock: any WallClock, coder: any ObjectCoder) {
         self.core = core
@@ -101,7 +104,9 @@ public final class CacheManager: Sendable {
     ) async throws -> CacheManager {
         let now = clock.now()
         let core = try StoreOpening.open(at: folder, configuration: configuration, now: now, logger: logger)
-        return CacheManager(core: core, clock: clock, coder: configuration.coder)
+        let manager = CacheManager(core: core, clock: clock, coder: configuration.coder)
+        if configuration.refillsMemory { manager.refillMemory() }
+        return manager
     }
 
     /// Opens a store only for reading, even while another process writes to it. New entries are
@@ -154,6 +159,7 @@ public final class CacheManager: Sendable {
     ///   released.
     @concurrent
     public func close() async throws {
+        refill.withLock { $0 }?.end()
         try core.close()
     }
 

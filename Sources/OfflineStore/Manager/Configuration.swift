@@ -42,6 +42,15 @@ extension CacheManager {
         /// kept when they are read.
         public var maximumResidentBody = 256 << 10
 
+        /// Whether entries that were used before the store was opened are read into memory in the
+        /// background, the most recently used ones first.
+        ///
+        /// Off by default, because a program that opens a store for a moment would read them for
+        /// nothing. The gateway turns it on. It takes at most a quarter of the time of one core,
+        /// reads at most 64 MiB/s and ``memoryBudget``, and ends when seven eighths of the memory
+        /// are in use or the store closes. No other read waits for it.
+        public var refillsMemory = false
+
         /// The number of read-only connections, 1 to 64; 8 by default.
         ///
         /// More connections than processor cores do not help. Other numbers are rejected with

@@ -176,7 +176,8 @@ final class SQLiteResponseStore: ResponseStore {
         case .found(let object): return object
         case .missing(let missing):
             return try core.readEntry(database) { connection in
-                try readObject(missing, EntryReading(core: core, database: database, connection: connection))
+                let reading = EntryReading(core: core, database: database, connection: connection)
+                return try readObject(missing, reading) { recordUse($0, database) }
             }
         }
     }
@@ -202,7 +203,9 @@ final class SQLiteResponseStore: ResponseStore {
         if missing.isEmpty { return found }
         try core.readEntry(database) { connection in
             let reading = EntryReading(core: core, database: database, connection: connection)
-            for (index, missing) in missing { found[index] = try readObject(missing, reading) }
+            for (index, missing) in missing {
+                found[index] = try readObject(missing, reading) { recordUse($0, database) }
+            }
         }
         return found
     }
@@ -223,10 +226,14 @@ final class SQLiteResponseStore: ResponseStore {
         return .missing(Missing(key: key, hash: hash, sequence: sequence, ticket: inMemory?.ticket ?? 0))
     }
 
-    private func readObject(_ missing: Missing<[UInt8]>, _ reading: EntryReading) throws -> EntryReading.FoundObject {
+    private func readObject(
+        _ missing: Missing<[UInt8]>,
+        _ reading: EntryReading,
+        noteUse: (Int64) -> Void
+    ) throws -> EntryReading.FoundObject {
         let found = try reading.object(of: missing.key, hash: missing.hash)
         guard case .object(let object) = found else { return found }
-        recordUse(object.id, reading.database)
+        noteUse(object.id)
         if let memory = reading.database.state.memory, object.bytes.count <= memory.bodyLimit,
             memory.admits(missing.hash, bytes: object.bytes.count)
         {
@@ -239,6 +246,31 @@ final class SQLiteResponseStore: ResponseStore {
             memory.insert(entry, hash: missing.hash, ticket: missing.ticket)
         }
         return found
+    }
+
+    // MARK: Refilling
+
+    /// Reads some responses and objects into memory, without recording that they were used: see
+    /// ``MemoryRefill``.
+    func load(
+        _ keys: [StoreKey],
+        objects: [[UInt8]],
+        in database: StoreDatabase,
+        through readers: ReaderPool
+    ) throws {
+        // First, as in a lookup: an entry that changes after this is not inserted.
+        let responses = keys.compactMap { key -> Missing<StoreKey>? in
+            if case .missing(let missing) = searchMemory(for: key, database.state) { missing } else { nil }
+        }
+        let objects = objects.compactMap { key -> Missing<[UInt8]>? in
+            if case .missing(let missing) = searchMemory(forObject: key, database.state) { missing } else { nil }
+        }
+        if responses.isEmpty, objects.isEmpty { return }
+        try readers.read { connection in
+            let reading = EntryReading(core: core, database: database, connection: connection)
+            for missing in responses { _ = try readResponses(missing, reading) { _ in } }
+            for missing in objects { _ = try readObject(missing, reading) { _ in } }
+        }
     }
 
     // MARK: Bodies

@@ -91,7 +91,9 @@ struct ServeSettings: Sendable {
         self.routeModes = routes.enumerated().compactMap { index, route in
             route.mode.map { RouteMode(route: route.name ?? "\(route.number ?? index + 1)", mode: $0) }
         }
-        self.storage = CacheManager.Configuration(file.store)
+        var storage = CacheManager.Configuration(file.store)
+        storage.refillsMemory = true
+        self.storage = storage
         self.mode = named.mode ?? file.mode ?? .automatic
         self.threads = named.threads ?? file.threads
         var accessLog = AccessLog.Settings(file)

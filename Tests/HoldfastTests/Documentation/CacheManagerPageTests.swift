@@ -57,6 +57,7 @@ import Testing
         #expect(defaults.quotas.isEmpty)
         #expect(defaults.memoryBudget == 64 << 20)
         #expect(defaults.maximumResidentBody == 256 << 10)
+        #expect(!defaults.refillsMemory)
         #expect(defaults.readerCount == 8)
         #expect(defaults.changeInterval == .milliseconds(250))
         #expect(defaults.checkpointThreshold == nil)
