@@ -56,6 +56,8 @@ public final class CacheEngine: Sendable {
     package let throttle: FailureThrottle
     /// The keys whose requests do not wait for each other.
     let unsharedKeys = Mutex(UnsharedKeys())
+    /// The uses of responses that a rule stores only after several.
+    let useCounts = Mutex(UseCounts())
     package let sleeper: any Clock<Duration>
     let deadlines: Deadlines
     let jitter: @Sendable () -> Double

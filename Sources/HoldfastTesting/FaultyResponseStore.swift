@@ -189,6 +189,9 @@ public final class FaultyResponseStore: ResponseStore {
         }
     }
 
+    /// See `ResponseStore`.
+    public func noteNeeded(_ response: StoredResponse) { base.noteNeeded(response) }
+
     private final class Writer: StoredResponseWriter {
         private let store: FaultyResponseStore
         private let base: any StoredResponseWriter

@@ -14,6 +14,7 @@ public final class InMemoryResponseStore: ResponseStore {
         var pinned: Set<Int64> = []
         var invalidations: [(number: Int64, scope: InvalidationScope)] = []
         var nextID: Int64 = 1
+        var needed: [StoreKey] = []
     }
 
     private let state = Mutex(State())
@@ -53,6 +54,12 @@ public final class InMemoryResponseStore: ResponseStore {
     /// Returns whether a stored response is protected from eviction. This store evicts nothing; it
     /// only records the pin.
     public func isPinned(_ response: StoredResponse) -> Bool { state.withLock { $0.pinned.contains(response.id) } }
+
+    /// See `ResponseStore`. This store evicts nothing; it only records the key.
+    public func noteNeeded(_ response: StoredResponse) { state.withLock { $0.needed.append(response.key) } }
+
+    /// The keys of responses that were served because their origins could not be asked, or failed.
+    package var needed: [StoreKey] { state.withLock { $0.needed } }
 
     /// See `ResponseStore`.
     public func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {

@@ -126,6 +126,22 @@ private struct Index {
         #expect(try #require(index.rows.first).entry.stamp.quarters > 8)
     }
 
+    /// A use in an outage is recorded twice, so it counts as much as two.
+    @Test mutating func entryNeededInAnOutageOutlivesOthersOfItsAge() {
+        for key in 0..<20 as Range<Int64> { index.insert(key) }
+        let needed: Set<Int64> = [0, 1, 2, 3, 4]
+        for key in 0..<20 as Range<Int64> {
+            index.use(key)
+            if needed.contains(key) { index.use(key) }
+        }
+        _ = index.evict(1_000)
+        // The first pass moved all of them.
+        index.now += 1_000
+        let victims = index.evict(3_000)
+        #expect(victims.count == 3)
+        #expect(needed.isDisjoint(with: victims))
+    }
+
     @Test mutating func damagedEntryLeavesFirst() {
         for key in 0..<10 as Range<Int64> { index.insert(key) }
         index.rows[9].entry.stamp.number = -1

@@ -45,7 +45,7 @@ import Testing
         // These are found elsewhere: before the request is sent, while the body comes, or never for
         // a final response.
         let elsewhere: Set<StorageRefusal> = [
-            .bypass, .bodyLength, .unclearEnd, .statusNotFinal, .cutShort, .lastEvent,
+            .bypass, .bodyLength, .unclearEnd, .statusNotFinal, .cutShort, .lastEvent, .fewUses,
         ]
         for refusal in StorageRefusal.allCases where !elsewhere.contains(refusal) {
             #expect(shown.contains(.passes(refusal)), "\(refusal)")

@@ -60,6 +60,7 @@ import Testing
                 $0.tagFields = [.xkey]
             },
             Case(.bodyLength, .ok("x", fields: [.contentLength: "1"])) { $0.minimumBodyLength = 2 },
+            Case(.fewUses, .ok("x", fields: [.cacheControl: "max-age=60"])) { $0.leastUses = 2 },
         ]
     }
 

@@ -61,6 +61,7 @@ struct LimitPageTests {
             "remembered times of origins' last responses": OriginContacts.limit,
             "interim responses": transport.messageLimits.interimResponses,
             "idle connections per origin": transport.maximumIdleConnections,
+            "remembered uses of responses that are not stored": UseCounts.limit,
             "variants per key": store.maximumVariantsPerKey,
             "memory": store.memoryBudget, "resident body": store.maximumResidentBody,
             "buffered access log lines": AccessLog.bufferLimit,

@@ -43,6 +43,20 @@ import Testing
         try await store.close()
     }
 
+    /// A miss in an outage is a failed request.
+    @Test(arguments: [0, 4 << 20]) func useInAnOutageCountsTwice(memory: Int) async throws {
+        let store = try await open { $0.memoryBudget = memory }
+        try await put(["/needed", "/used"], 1_000, in: store)
+        for name in ["/needed", "/used"] {
+            let response = try #require(try await store.responses.lookup(try cacheKey(name)).first)
+            if name == "/needed" { store.responses.noteNeeded(response) }
+        }
+        try await store.close()
+        let path = folder.store + "/0001.sqlite"
+        #expect(try queryInteger(path, "SELECT max(recency & 15) FROM entry") == 8)
+        #expect(try queryInteger(path, "SELECT min(recency & 15) FROM entry") == 4)
+    }
+
     /// Earlier programs stored the position in the order of use alone.
     @Test func positionsOfEarlierProgramsComeFirst() async throws {
         var store = try await open()

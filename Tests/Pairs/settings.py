@@ -49,6 +49,7 @@ RULE = {
     "store.per": [None, {"cookie": "sid"}, {"field": "Authorization"}, {"field": "X-Principal"}],
     "store.without-cookies": [None, ["issued"]],
     "store.pin": [None, True],
+    "store.after-uses": [None, 2],
     "fleet": [None, False],
     "bypass": [None, True],
     "credentials": [None, "none"],
@@ -218,7 +219,7 @@ LEVELS = {f"{group}:{name}": levels for group, rows in GROUPS.items() for name, 
 
 MASKS = [
     ("rule:bypass", 1), ("rule:mode", 3), ("top:mode", 3), ("route:mode", 3), ("rule:store.methods", 2),
-    ("rule:store.statuses", 2), ("rule:store.largest", 2),
+    ("rule:store.statuses", 2), ("rule:store.largest", 2), ("rule:store.after-uses", 1),
 ]
 VEILS = [
     ("rule:freshness.lifetime", 2), ("rule:eager-refresh", 1), ("top:eager-refresh", 1), ("top:clients.cache-status", 1),

@@ -193,6 +193,9 @@ extension RuleCheck {
         ] {
             if let size, size < 0 { report(name, "A size must be 0 B or more.") }
         }
+        if let uses = settings.store.afterUses, !RuleSettings.Storing.usesRange.contains(uses) {
+            report("store.after-uses", "\(uses) is not a number from 1 to 100.")
+        }
         if settings.store.content == .asRequested {
             report("store.content", "Write 'any', 'graphql' or 'json', or remove the setting.")
         }

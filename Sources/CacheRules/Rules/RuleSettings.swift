@@ -124,6 +124,11 @@ public struct RuleSettings: Sendable, Hashable {
         public var withoutCookies: [String]?
         /// `pin`: whether the responses are never evicted.
         public var pin: Bool?
+        /// `after-uses`: the number of requests, 1 to 100, after which the response to one is
+        /// stored.
+        public var afterUses: Int?
+        /// The values of ``afterUses``.
+        package static let usesRange = 1...100
         /// Creates settings with no values.
         public init() {}
     }

@@ -172,6 +172,14 @@ extension Setting {
             $1.overrides.withoutCookies = CookieNames($0)
         },
         flag("store.pin", .response, \.store.pin) { $1.isPinned = $0 },
+        Setting(
+            "store.after-uses",
+            .response,
+            \.store.afterUses,
+            shape: .integer(RuleSettings.Storing.usesRange),
+            read: { value throws(Refusal) in try value.integer(RuleSettings.Storing.usesRange) },
+            written: { "\($0)" }
+        ) { $1.leastUses = $0 },
         flag("fleet", .request, \.fleet) { $1.isForFleet = $0 },
         flag("bypass", .request, \.bypass, worksWithBypass: true) { $1.isBypassed = $0 },
         Setting(

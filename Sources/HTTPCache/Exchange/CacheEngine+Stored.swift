@@ -72,6 +72,7 @@ extension CacheEngine {
                 metadata: ["http.method": "\(prepared.method)", "cache.directive": "\(directive)"]
             )
         }
+        if !isValidated, serve.isNeeded { store.noteNeeded(serve.stored) }
         return CacheResponse(
             head: head,
             body: body,

@@ -59,6 +59,13 @@ extension ReuseMachine.Serve {
         return served
     }
 
+    /// Whether the response is stale, and was served because the origin could not be asked, or
+    /// failed. Without it, the request would have failed.
+    var isNeeded: Bool {
+        if outcome.standsInForError || liftedDirective != nil { return true }
+        return outcome.detail == .unreachable || outcome.detail == .offline
+    }
+
     /// Records the reason that would forbid this response, but that the operator overrides.
     mutating func lift(_ directive: String?) {
         guard let directive else { return }

@@ -31,7 +31,7 @@ extension StorageRefusal {
         // The credentials are in the key, except cookies that are only forwarded.
         case .authorization: !key.isCommon
         case .method, .statusNotFinal, .statusAboutRequest, .statusProvoked, .partialContent, .requestNoStore, .bypass,
-            .storedSuccess, .guarded, .unclearEnd, .store, .cutShort, .lastEvent:
+            .storedSuccess, .guarded, .unclearEnd, .store, .cutShort, .lastEvent, .fewUses:
             false
         }
     }

@@ -165,7 +165,7 @@ extension StorageRefusal {
     /// Whether the next response to the same request may still be stored.
     var isOfThisMoment: Bool {
         switch self {
-        case .store, .storedSuccess, .guarded, .unclearEnd, .bypass, .cutShort, .lastEvent: true
+        case .store, .storedSuccess, .guarded, .unclearEnd, .bypass, .cutShort, .lastEvent, .fewUses: true
         default: false
         }
     }

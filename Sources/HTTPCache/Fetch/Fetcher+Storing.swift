@@ -1,6 +1,7 @@
 import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
+import Synchronization
 
 /// Storing: a body goes to the store and to the callers while it arrives.
 extension Fetcher {
@@ -34,11 +35,17 @@ extension Fetcher {
     /// - the store declines
     /// - the response exceeds the limits for tags
     /// - a rule excludes bodies of this length
+    /// - a rule stores responses only after more uses
     /// - the caller's check cannot check this content
-    func writer(for draft: ResponseDraft) async -> Storing {
+    ///
+    /// - Parameter uses: the number of callers that asked for the response; `nil` stores it however
+    ///   often it was asked for.
+    func writer(for draft: ResponseDraft, uses: Int? = nil) async -> Storing {
         guard draft.hasAcceptableTags else { return Storing(refusal: .tags) }
-        let limits = prepared.settings(for: draft.head.fields).map(BodyLimits.init)
+        let settings = prepared.settings(for: draft.head.fields)
+        let limits = settings.map(BodyLimits.init)
         if let limits, !limits.allow(draft) { return Storing(refusal: .bodyLength) }
+        if let settings, let uses, !isUsedEnough(draft, settings, uses) { return Storing(refusal: .fewUses) }
         if let check = request.contentCheck, draft.head.status.kind == .successful,
             plan.replacesStored || !check.isForReplacements, !check.allows(draft)
         {
@@ -59,6 +66,15 @@ extension Fetcher {
         }
         storing.writer = writer
         return storing
+    }
+
+    /// Returns whether a response was asked for often enough to be stored. Callers that wait for it
+    /// count.
+    private func isUsedEnough(_ draft: ResponseDraft, _ settings: ExchangeSettings, _ uses: Int) -> Bool {
+        guard settings.leastUses > 1, !draft.isPinned, !plan.replacesStored, request.client != .refreshes else {
+            return true
+        }
+        return engine.useCounts.withLock { $0.add(max(1, uses), to: key) } >= settings.leastUses
     }
 
     /// Shares a body, and stores it if there is a writer.

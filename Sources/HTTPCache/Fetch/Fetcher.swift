@@ -149,7 +149,7 @@ struct Fetcher: Sendable {
             engine.inFlightFetches.detach(inFlight, key)
             inFlight.publish(.refused(stored))
         case .store(let draft):
-            var storing = await writer(for: draft)
+            var storing = await writer(for: draft, uses: inFlight.memberCount)
             storing.offered = (draft, context.fencingPosition)
             storing.length = response.head.partLength ?? draft.expectedLength
             await store(response, draft.head, storing, inFlight)

@@ -116,6 +116,10 @@ public protocol ResponseStore: Sendable {
     /// there is none. Does not read the disk.
     func shortID(of key: StoreKey) -> String?
 
+    /// Notes that a stale response was served because its origin could not be asked, or failed. A
+    /// store that evicts responses may keep such a response longer. This must not wait.
+    func noteNeeded(_ response: StoredResponse)
+
     /// Publishes every change to the stored responses, after its commit.
     var changes: StoreChangeFeed { get }
 }
@@ -129,6 +133,9 @@ extension ResponseStore {
 
     /// `nil`
     public func shortID(of key: StoreKey) -> String? { nil }
+
+    /// Does nothing.
+    public func noteNeeded(_ response: StoredResponse) {}
 
     /// Opens a stored response's whole body for reading; see ``openBody(of:range:)``.
     public func openBody(of response: StoredResponse) async throws -> BodyStream? {

@@ -14,6 +14,7 @@ struct JobSettings: SettingsOverriding {
     func apply(to settings: inout ExchangeSettings) {
         // A job is complete or not; it needs no renewal in the background, and no other node.
         settings.eagerRefresh = .off
+        settings.leastUses = 1
         settings.isForFleet = false
         // A job has one identity, so its clients share nothing that the key does not have.
         settings.admitsCredentials = true

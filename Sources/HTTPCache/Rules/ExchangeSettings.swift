@@ -116,6 +116,10 @@ public struct ExchangeSettings: Sendable, Hashable {
     public var tagFields: [TagField] = []
     /// Whether stored responses are protected from eviction.
     public var isPinned = false
+    /// The number of times that a response must have been asked for before it is stored, at least
+    /// 1. Earlier responses are only forwarded. Pinned responses, refreshes, recordings, and
+    /// responses to requests for which something is stored are stored at once.
+    public var leastUses = 1
     /// The maximum length of stored bodies, in bytes. Longer bodies are not stored.
     public var maximumBodyLength: Int64?
     /// The minimum length of stored bodies, in bytes. Shorter bodies are not stored.

@@ -46,6 +46,7 @@ extension StorageRefusal {
         case .storedSuccess: "The response is an error, which does not replace a stored success."
         case .guarded: "The response looks wrong compared with the stored response ('guard')."
         case .bodyLength: "The response's body is longer or shorter than a rule allows."
+        case .fewUses: "The response was not asked for as often as the rule setting 'store.after-uses' requires."
         case .tags:
             "The response has more than 64 tags, a tag of more than 1,024 bytes, or a directive that forbids storing its tags."
         case .endless: "An event stream has no end, so it is not stored. The rule setting 'store.events' can store it."

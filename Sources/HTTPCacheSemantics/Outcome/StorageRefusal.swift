@@ -54,6 +54,8 @@ public enum StorageRefusal: String, Sendable, Hashable, CaseIterable {
     case guarded
     /// The body is longer or shorter than a rule or the caller's check allows.
     case bodyLength
+    /// The response was not asked for as often as an operator's rule requires.
+    case fewUses
     /// The response has too many tags or too long a tag for the store, or its tag field must not be
     /// stored. A purge by tag would miss it.
     case tags

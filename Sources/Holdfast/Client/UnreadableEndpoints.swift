@@ -104,6 +104,7 @@ extension StorageRefusal {
             "A rule, a guard or a limit on the body's length excludes the response."
         case .store:
             "The store is read-only, full, busy, closed or failing, or the body is too large: see earlier log messages."
+        case .fewUses: "A rule stores the response only after more requests for it."
         case .tags: "The response has more than 64 tags, or a tag of more than 1,024 bytes. Use fewer or shorter tags."
         case .endless: "An event stream has no end, so it is not stored."
         case .cutShort, .lastEvent: "The event stream did not end as a rule requires."

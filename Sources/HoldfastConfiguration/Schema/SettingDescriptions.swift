@@ -277,6 +277,8 @@ enum SettingDescriptions {
             "Applies if: the origin is unreachable or slower than 'timeouts.soft', its response looks wrong ('guard'), or the mode is 'preferStored'. Default: unlimited.",
         "rule.stale.while-revalidate":
             "Applies if: the origin may be contacted, and the stored status is below 400: the response is served immediately and validated in the background. Default: the response's own 'stale-while-revalidate'.",
+        "rule.store.after-uses":
+            "The number of requests, 1 to 100, after which a response is stored: see which responses are stored. Default: '1'.",
         "rule.store.content":
             "In the key: a POST's content: 'any'; 'graphql', which excludes mutations; or 'json', in canonical form. Sent to the origin: yes.",
         "rule.store.events":

@@ -37,6 +37,13 @@ final class SQLiteResponseStore: ResponseStore {
 
     func shortID(of key: StoreKey) -> String? { core.shortID(of: key) }
 
+    /// Counts a use in an outage once more: a miss would have cost a failed request, which counts
+    /// as much as two fetches.
+    func noteNeeded(_ response: StoredResponse) {
+        guard !core.isReadOnly, let database = try? core.database() else { return }
+        recordUse(response.id, database)
+    }
+
     /// Writes suspend the caller, because the writer has its own thread.
     var suspendsWhileWriting: Bool { true }
 

@@ -40,7 +40,7 @@ import Testing
             normalize: {sort-parameters: true, drop-parameters: [tracking, foo], accept-encoding: true}
             tags: [catalogue]
             tags-from: [Surrogate-Key, CACHE-tag, xkey, XKey]
-            store: {methods: [GET, POST], statuses: [200, 404], largest: 10 MiB, smallest: 1 B, content: json, events: {largest: 1 MiB, ends-with: "[DONE]"}, per: {cookie: sid}, without-cookies: [seen], pin: true}
+            store: {methods: [GET, POST], statuses: [200, 404], largest: 10 MiB, smallest: 1 B, content: json, events: {largest: 1 MiB, ends-with: "[DONE]"}, per: {cookie: sid}, without-cookies: [seen], pin: true, after-uses: 1}
             to-origin: {set: {X-Api-Key: {env: API_KEY}, X-Plain: text}, remove: [Referer]}
             from-origin: {remove: [X-Powered-By], vary: [Git-Protocol, Accept]}
             to-client: {set: {X-Served-By: holdfast}, remove: [Server]}
