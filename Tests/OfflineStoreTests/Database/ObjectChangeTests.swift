@@ -33,7 +33,7 @@ import Testing
     }
 
     /// Whether it is no value, and not the end.
-    private static func isNone(_ element: StoredObject<Int>??) -> Bool {
+    private static func isNone<Value>(_ element: StoredObject<Value>??) -> Bool {
         if case .some(.none) = element { true } else { false }
     }
 
@@ -99,9 +99,11 @@ import Testing
 
     @Test(arguments: Removal.allCases) func removedValueIsEmittedAsNone(removal: Removal) async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 4 << 20)
-        try await store.setObject(1, forKey: "n", expiry: .after(.seconds(60)))
-        var values = store.changes(ofObject: "n", as: Int.self).makeAsyncIterator()
-        #expect(try await values.next()??.value == 1)
+        // Large entries are evicted before small ones, even if they were used.
+        let large = String(repeating: "1", count: 250_000)
+        try await store.setObject(large, forKey: "n", expiry: .after(.seconds(60)))
+        var values = store.changes(ofObject: "n", as: String.self).makeAsyncIterator()
+        #expect(try await values.next()??.value == large)
         switch removal {
         case .object: try await store.removeObject(forKey: "n")
         case .everything: try await store.removeAll()
@@ -109,8 +111,12 @@ import Testing
             clock.advance(by: .seconds(61))
             try await store.removeExpired(includingOfflineUsable: true)
         case .eviction:
-            let large = [UInt8](repeating: 7, count: 100_000)
-            for number in 0..<40 { try await store.setObject(large, forKey: "\(number)") }
+            let small = String(repeating: "7", count: 10_000)
+            for number in 0..<1_000 where try await store.entry(forObjectKey: "n") != nil {
+                try await store.setObject(small, forKey: "\(number)")
+            }
+            // Otherwise, the next value would never come.
+            try #require(try await store.entry(forObjectKey: "n") == nil)
         case .damage: try store.setAsideForTesting()
         }
         #expect(Self.isNone(try await values.next()))

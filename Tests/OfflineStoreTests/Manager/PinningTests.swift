@@ -22,10 +22,11 @@ import Testing
         StoreKey(partition: partition, method: .get, target: try TargetURI(url))
     }
 
-    private func fill(_ store: CacheManager) async throws {
+    private func fill(_ store: CacheManager, length: Int = 1) async throws {
         for (index, url) in Self.urls.enumerated() {
             let tags = index.isMultiple(of: 2) ? ["even", "every"] : ["every"]
-            try await store.store(draft(try key(url), at: clock.now(), tags: tags), "x")
+            let body = String(repeating: "x", count: length)
+            try await store.store(draft(try key(url), at: clock.now(), tags: tags), body)
         }
         try await store.setObject(1, forKey: "an object")
     }
@@ -193,11 +194,11 @@ import Testing
 
     @Test func pinnedResponsesAreNotEvicted() async throws {
         let store = try await openStore(folder.store, clock: clock, budget: 8 << 20)
-        try await fill(store)
+        // Small ones would outlive those that follow.
+        try await fill(store, length: 200_000)
         #expect(try await store.setPinned(true, [.tag("even")]) == 2)
-        // As small as those that are not pinned, which would otherwise be worth more than these.
-        for number in 0..<1000 {
-            try await store.store(draft(try key("https://c.example/\(number)"), at: clock.now()), [pattern(15_000)])
+        for number in 0..<200 {
+            try await store.store(draft(try key("https://c.example/\(number)"), at: clock.now()), [pattern(100_000)])
         }
         for (index, url) in Self.urls.enumerated() {
             let isThere = try await !store.responses.lookup(try key(url)).isEmpty
