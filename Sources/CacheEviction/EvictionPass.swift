@@ -2,10 +2,11 @@
 /// them to free a number of bytes.
 ///
 /// Overdue entries are evicted at once. The others are remembered. If the pass examined four times
-/// the bytes that it needs, it takes the most overdue of those, so it always frees something.
+/// the bytes that it needs, or four times the entries that it may evict, it takes the most overdue
+/// of those, so it always frees something.
 ///
 /// ```swift
-/// var pass = EvictionPass<Row>(needed: bytes, now: number)
+/// var pass = EvictionPass<Row>(needed: bytes, atMost: count, now: number)
 /// for row in rows where !pass.isDone {
 ///     switch pass.examine(row, row.entry, uses: log.take(row.id), &policy) {
 ///     case .evict: remove(row)
@@ -16,8 +17,9 @@
 /// for row in pass.finish(&policy) { remove(row) }  // then the next pass begins at the oldest
 /// ```
 ///
-/// A pass that begins later in the order may find nothing (``isEmpty``), because it skips entries
-/// that are too young. Then another one begins at the oldest entry.
+/// A pass that begins later in the order skips the entries that are too young to be overdue, and
+/// continues at the oldest one. If it is not done by then, it examines the young ones too, which
+/// may be large: it takes the most overdue of all.
 package struct EvictionPass<Row> {
     package enum Decision: Equatable, Sendable {
         case evict
@@ -26,31 +28,38 @@ package struct EvictionPass<Row> {
         case move(UseStamp)
     }
 
-    /// How many bytes are examined for each byte that is needed.
-    private static var breadth: Int64 { 4 }
-    /// The most entries that are remembered.
-    private static var mostKept: Int { 16_384 }
+    /// How much is examined for what is needed.
+    private static var breadth: Double { 4 }
+    /// The most entries that a pass evicts. It remembers four times as many.
+    private static var mostEvicted: Int { 4096 }
 
     private let needed: Int64
+    private let most: Int
     private let now: Int64
     private var freed: Int64 = 0
+    private var evicted = 0
     private var keptBytes: Int64 = 0
     private var kept: [(overdue: Double, size: Int64, row: Row)] = []
     private var least = Double.infinity
-    /// Whether no entry was examined.
-    package private(set) var isEmpty = true
 
     /// - Parameters:
     ///   - needed: the bytes to free.
+    ///   - most: the most entries to evict.
     ///   - now: the present position in the order of use.
-    package init(needed: Int64, now: Int64) {
+    package init(needed: Int64, atMost most: Int = .max, now: Int64) {
         self.needed = max(1, needed)
+        self.most = min(max(1, most), Self.mostEvicted)
         self.now = now
     }
 
     /// Whether the pass has found enough, or has examined enough.
-    package var isDone: Bool {
-        freed >= needed || keptBytes / Self.breadth >= needed || kept.count >= Self.mostKept
+    package var isDone: Bool { hasEnough || share >= 1 }
+
+    private var hasEnough: Bool { freed >= needed || evicted >= most }
+
+    /// How much of what the pass may examine it has kept.
+    private var share: Double {
+        max(Double(keptBytes) / Double(needed), Double(kept.count) / Double(most)) / Self.breadth
     }
 
     /// Decides about the next entry in the order of use.
@@ -62,7 +71,6 @@ package struct EvictionPass<Row> {
         uses: RecordedUses?,
         _ policy: inout StoreEviction
     ) -> Decision {
-        isEmpty = false
         // A damaged entry is not served, however recently it was used.
         if let uses, entry.stamp.number >= 0 { return .move(policy.use(entry, uses)) }
         let overdue = policy.overdue(entry, now: now)
@@ -72,6 +80,7 @@ package struct EvictionPass<Row> {
             return .keep
         }
         freed += entry.size
+        evicted += 1
         least = min(least, overdue)
         return .evict
     }
@@ -82,8 +91,7 @@ package struct EvictionPass<Row> {
     /// - Returns: the most overdue of the entries that were kept, if the others were not enough. If
     ///   there are any, the limit fell, so the next pass begins at the oldest entry.
     package mutating func finish(atMost most: Int = .max, _ policy: inout StoreEviction) -> [Row] {
-        guard freed < needed else {
-            let share = Double(keptBytes) / Double(needed) / Double(Self.breadth)
+        guard !hasEnough else {
             policy.raiseLimit(examined: min(1, share), least: least)
             return []
         }
@@ -92,9 +100,10 @@ package struct EvictionPass<Row> {
             ($1.element.overdue, $0.offset) < ($0.element.overdue, $1.offset)
         }
         var victims: [Row] = []
-        for (_, candidate) in sorted where freed < needed && victims.count < most {
+        for (_, candidate) in sorted where !hasEnough && victims.count < most {
             victims.append(candidate.row)
             freed += candidate.size
+            evicted += 1
             policy.lowerLimit(to: candidate.overdue)
         }
         return victims

@@ -35,14 +35,15 @@ private struct Index {
     }
 
     /// - Returns: the keys of the victims.
-    mutating func evict(_ needed: Int64) -> [Int64] {
-        var pass = EvictionPass<Int64>(needed: needed, now: now)
+    mutating func evict(_ needed: Int64, atMost most: Int = .max) -> [Int64] {
+        var pass = EvictionPass<Int64>(needed: needed, atMost: most, now: now)
         var victims: [Int64] = []
         let start = place
-        let later = rows.filter { row in
-            row.entry.stamp.stored > start && (start == .min || !policy.isTooYoung(row.entry.stamp, now: now))
-        }
-        for row in later + rows.filter({ $0.entry.stamp.stored <= start }) where !pass.isDone && !row.isPinned {
+        let later = rows.filter { $0.entry.stamp.stored > start }
+        let isYoung = { [policy, now] (row: Row) in start > .min && policy.isTooYoung(row.entry.stamp, now: now) }
+        let passed = rows.filter { $0.entry.stamp.stored <= start }
+        let walk = later.filter { !isYoung($0) } + passed + later.filter(isYoung)
+        for row in walk where !pass.isDone && !row.isPinned {
             examined += 1
             place = row.entry.stamp.stored
             switch pass.examine(row.key, row.entry, uses: row.uses, &policy) {
@@ -53,10 +54,6 @@ private struct Index {
                 rows[index].entry.stamp = stamp
                 rows[index].uses = nil
             }
-        }
-        if pass.isEmpty, place > .min {
-            place = .min
-            return evict(needed)
         }
         let rest = pass.finish(&policy)
         if !rest.isEmpty { place = .min }
@@ -117,6 +114,14 @@ private struct Index {
         #expect(index.examined <= 41)
     }
 
+    /// A transaction evicts a limited number of entries, so a pass reads four times as many.
+    @Test mutating func passIsBoundedByTheEntriesOfATransaction() {
+        for key in 0..<10_000 as Range<Int64> { index.insert(key) }
+        let victims = [index.evict(1_000_000, atMost: 10), index.evict(1_000_000, atMost: 10)]
+        #expect(victims == [Array(0..<10), Array(10..<20)])
+        #expect(index.examined <= 82)
+    }
+
     @Test mutating func entryThatComesBackKeepsItsUses() throws {
         index.insert(1)
         for _ in 0..<3 { index.use(1) }
@@ -159,6 +164,20 @@ private struct Index {
         let victims = [index.evict(1), index.evict(1)]
         #expect(first == [0])
         #expect(victims == [[1], [2]])
+    }
+
+    /// Small entries that are worth keeping are fewer bytes than the pass needs. It takes the large
+    /// ones after them, although those are too young to be overdue.
+    @Test mutating func fewSmallEntriesOutliveYoungLargeOnes() {
+        for key in 0..<20 as Range<Int64> {
+            index.insert(key, size: 2_000)
+            index.use(key)
+        }
+        for key in 100..<200 as Range<Int64> {
+            index.insert(key, size: 100_000)
+            while index.bytes > 2_000_000 { _ = index.evict(300_000) }
+        }
+        #expect(index.rows.count { $0.key < 20 } == 20)
     }
 
     /// Random events: pinned entries stay, a pass frees or moves something if anything may leave,

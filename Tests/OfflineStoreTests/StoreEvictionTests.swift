@@ -26,6 +26,19 @@ import Testing
         try await store.settle()
     }
 
+    @Test(arguments: [CacheManager.EvictionOrder.leastRecentlyUsed, .keepingOfflineCopies])
+    func largeEntriesLeaveBeforeSmallOnesOfTheirAge(_ order: CacheManager.EvictionOrder) async throws {
+        let store = try await open { $0.evictionOrder = order }
+        for index in 0..<6 {
+            try await put(["/large-\(index)"], 500_000, in: store)
+            try await put((0..<20).map { "/small-\(index)-\($0)" }, 3_000, in: store)
+        }
+        try await put((0..<40).map { "/next-\($0)" }, 100_000, in: store)
+        #expect(try await isStored("/large-0", in: store) == false)
+        for number in 0..<20 { #expect(try await isStored("/small-0-\(number)", in: store), "\(number)") }
+        try await store.close()
+    }
+
     /// The number of uses is written with the order of use, so it survives a restart.
     @Test(arguments: [0, 4 << 20]) func usesSurviveReopening(memory: Int) async throws {
         var store = try await open { $0.memoryBudget = memory }

@@ -178,7 +178,7 @@ extension StoreWriter {
     /// Removes entries that are not pinned, in the eviction order; returns `false` if there are
     /// none.
     func evict(_ excess: Int64, _ connection: Connection) throws -> Bool {
-        var used: [Int64: RecordedUses] = [:]
+        var line = Line()
         let count: Int
         defer { database.recency.endTaking() }
         do {
@@ -186,11 +186,10 @@ extension StoreWriter {
                 let excess = min(excess, Self.evictionBytes)
                 // The space of a body that is being read is not freed yet, so such entries are
                 // chosen only if there are no others.
-                var line = try nextVictims(worth: excess, areLeased: false, connection)
+                try takeVictims(&line, worth: excess, areLeased: false, connection)
                 if line.victims.isEmpty, line.moved.isEmpty {
-                    line = try nextVictims(worth: excess, areLeased: true, connection)
+                    try takeVictims(&line, worth: excess, areLeased: true, connection)
                 }
-                used = line.used
                 for (id, stamp) in line.moved {
                     try connection.run(
                         "UPDATE entry SET recency = ?2, last_used_at = max(last_used_at, ?3) WHERE id = ?1",
@@ -202,10 +201,10 @@ extension StoreWriter {
                 return line.victims
             }
         } catch {
-            database.recency.putBack(used)
+            database.recency.putBack(line.used)
             throw error
         }
-        return count > 0 || !used.isEmpty
+        return count > 0 || !line.moved.isEmpty
     }
 
     /// Removes entries in a transaction.
@@ -266,8 +265,12 @@ extension StoreWriter {
         """
 
     /// Chooses entries until they add up to a number of bytes, or until a transaction is full.
-    private func nextVictims(worth excess: Int64, areLeased: Bool, _ connection: Connection) throws -> Line {
-        var line = Line()
+    private func takeVictims(
+        _ line: inout Line,
+        worth excess: Int64,
+        areLeased: Bool,
+        _ connection: Connection
+    ) throws {
         switch database.limits.evictionOrder {
         case .leastRecentlyUsed:
             try walk(&line, excess, "is_pinned = 0", areLeased: areLeased, connection)
@@ -286,7 +289,6 @@ extension StoreWriter {
             )
             try walk(&line, excess, "is_pinned = 0 AND is_usable_stale = 1", areLeased: areLeased, connection)
         }
-        return line
     }
 
     /// Takes entries in the order of a statement, however recently they were used.
@@ -325,49 +327,78 @@ extension StoreWriter {
         areLeased: Bool,
         _ connection: Connection
     ) throws {
-        guard line.freed < excess, line.rows < database.limits.batch else { return }
+        let room = database.limits.batch - line.rows
+        guard line.freed < excess, room > 0 else { return }
         let now = database.recency.last
-        var pass = EvictionPass<EvictionVictim>(needed: excess - line.freed, now: now)
+        var pass = EvictionPass<EvictionVictim>(needed: excess - line.freed, atMost: room, now: now)
         let start = memory.evictionPlace
-        let comparisons = start == nil ? [">"] : [">", "<="]
-        parts: for comparison in comparisons {
+        var young: EvictionPlace?
+        for part in start == nil ? [EvictionPart.all] : [.rest, .passed, .young] {
+            guard !pass.isDone, line.rows < database.limits.batch else { break }
+            guard let place = part == .young ? young : start ?? .oldest else { break }
             let statement = try connection.prepare(
                 """
                 SELECT \(EvictionVictim.columns) FROM entry INDEXED BY entry_by_recency
-                WHERE \(condition) AND (recency, id) \(comparison) (?1, ?2) ORDER BY recency, id
+                WHERE \(condition) AND (recency, id) \(part.comparison) (?1, ?2) ORDER BY recency, id
                 """
             )
             defer { statement.reset() }
-            statement.bind(1, start?.recency ?? .min)
-            statement.bind(2, start?.id ?? .min)
-            while !pass.isDone {
-                guard line.rows < database.limits.batch else { break parts }
-                guard try statement.step() else { break }
+            statement.bind(1, place.recency)
+            statement.bind(2, place.id)
+            while !pass.isDone, line.rows < database.limits.batch, try statement.step() {
                 let victim = EvictionVictim(statement)
                 if database.leases.isLeased(victim.place.bodyID) != areLeased { continue }
-                if start != nil, comparison == ">", memory.eviction.isTooYoung(victim.entry.stamp, now: now) { break }
-                memory.evictionPlace = (victim.position, victim.place.id)
+                let place = EvictionPlace(recency: victim.position, id: victim.place.id)
+                if part == .rest, memory.eviction.isTooYoung(victim.entry.stamp, now: now) {
+                    young = place
+                    break
+                }
+                memory.evictionPlace = place
                 // An entry that is old on disk may just have been used.
                 let uses = database.recency.take(victim.place.id)
+                if let uses { line.used[victim.place.id] = uses }
                 switch pass.examine(victim, victim.entry, uses: uses, &memory.eviction) {
                 case .keep: break
                 case .evict: try take(victim, &line, connection)
                 case .move(let stamp):
                     line.moved.append((victim.place.id, stamp))
-                    line.used[victim.place.id] = uses
                     line.rows += 1
                 }
             }
-            if pass.isDone { break }
-        }
-        if pass.isEmpty, start != nil {
-            // The entries before that place are gone, and the others are young.
-            memory.evictionPlace = nil
-            return try walk(&line, excess, condition, areLeased: areLeased, connection)
         }
         let rest = pass.finish(atMost: max(0, database.limits.batch - line.rows), &memory.eviction)
         // Among the entries that were passed, some are overdue now.
         if !rest.isEmpty { memory.evictionPlace = nil }
-        for victim in rest { try take(victim, &line, connection) }
+        // An entry with many tags fills a transaction alone.
+        for victim in rest where line.rows < database.limits.batch { try take(victim, &line, connection) }
+    }
+}
+
+/// A position in the index by use.
+struct EvictionPlace {
+    /// Before all entries.
+    static let oldest = EvictionPlace(recency: .min, id: .min)
+
+    var recency: Int64
+    var id: Int64
+}
+
+/// The parts of a walk along the index by use, relative to a position in it.
+private enum EvictionPart {
+    /// Everything, from the oldest entry on.
+    case all
+    /// From the place where the last walk ended, up to entries that are too young.
+    case rest
+    /// Up to the place where the last walk ended.
+    case passed
+    /// The entries that are too young to be overdue.
+    case young
+
+    var comparison: String {
+        switch self {
+        case .all, .rest: ">"
+        case .passed: "<="
+        case .young: ">="
+        }
     }
 }

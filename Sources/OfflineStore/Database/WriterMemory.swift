@@ -48,7 +48,7 @@ final class WriterMemory: @unchecked Sendable {
     /// Decides which entries to evict.
     var eviction: StoreEviction
     /// Where the next eviction continues in the order of use; `nil` is the oldest entry.
-    var evictionPlace: (recency: Int64, id: Int64)?
+    var evictionPlace: EvictionPlace?
     /// Whether invalidations are journaled for other nodes.
     var isInFleet: Bool
     /// The tags that exceed their quotas.

@@ -70,11 +70,11 @@ struct StoreCache: ReplayedCache {
         var pass = EvictionPass<Int64>(needed: needed, now: now)
         var moves: [(stamp: UseStamp, key: Int64)] = []
         let start = index.firstIndex { $0.position > place } ?? index.count
-        for number in 0..<index.count where !pass.isDone {
-            let isWrapped = start + number >= index.count
-            let (position, key) = index[isWrapped ? start + number - index.count : start + number]
+        let end = place > .min ? firstYoung(from: start) : index.count
+        // In the order of the store: from the place on, up to the place, young entries.
+        for number in [start..<end, 0..<start, end..<index.count].joined() where !pass.isDone {
+            let (position, key) = index[number]
             guard let resident = residents[key], resident.entry.stamp.stored == position else { continue }
-            if !isWrapped, place > .min, policy.isTooYoung(resident.entry.stamp, now: now) { continue }
             place = position
             examined += 1
             var uses = resident.uses
@@ -87,16 +87,20 @@ struct StoreCache: ReplayedCache {
                 moves.append((stamp, key))
             }
         }
-        if pass.isEmpty, place > .min {
-            place = .min
-            return self.pass(needed: needed)
-        }
         let rest = pass.finish(&policy)
         if !rest.isEmpty { place = .min }
         for key in rest { remove(key) }
         index += moves.map { ($0.stamp.stored, $0.key) }
         if !moves.isEmpty { index.sort { $0.position < $1.position } }
         return moves.count
+    }
+
+    /// The first place in the index whose entry is too young to be overdue.
+    private func firstYoung(from start: Int) -> Int {
+        index[start...].firstIndex { position, key in
+            guard let stamp = residents[key]?.entry.stamp, stamp.stored == position else { return false }
+            return policy.isTooYoung(stamp, now: now)
+        } ?? index.count
     }
 
     private mutating func remove(_ key: Int64) {
