@@ -13,6 +13,9 @@ package final class RecencyLog: Sendable {
     static let generationLimit = 32_768
     /// The number of uses written in one transaction.
     static let flushCount = 512
+    /// The most numbers in a period. Within a period, the order is that of the first uses, so an
+    /// entry in constant use is at most two periods old.
+    static let periodLength: Int64 = 8192
 
     /// The number of an entry's last use, and the number of uses, in 8 bytes.
     private struct Record {
@@ -34,9 +37,15 @@ package final class RecencyLog: Sendable {
         var older: [Int64: Record] = [:]
         var last: Int64
         /// The last number before the period of a round of quotas.
-        var roundStart = Int64.min
+        var roundStart: Int64
         /// The last number before the current period.
-        var periodStart = Int64.min
+        var periodStart: Int64
+
+        init(last: Int64) {
+            self.last = last
+            roundStart = last
+            periodStart = last
+        }
 
         func record(of entryID: Int64) -> Record? {
             guard let record = recent[entryID] else { return older[entryID] }
@@ -66,7 +75,7 @@ package final class RecencyLog: Sendable {
     }
 
     /// The current period. An entry in constant use is recorded once per period. A new period
-    /// begins when uses are taken or dropped.
+    /// begins when uses are taken or dropped, and after ``periodLength`` numbers.
     var period: UInt32 { currentPeriod.load(ordering: .relaxed) }
 
     /// Records that an entry was used.
@@ -85,10 +94,13 @@ package final class RecencyLog: Sendable {
     private func use(_ entryID: Int64, _ state: inout State) {
         state.last += 1
         state.recent[entryID] = Record(number: state.last, count: (state.recent[entryID]?.count ?? 0) + 1)
-        guard state.recent.count >= Self.generationLimit else { return }
-        swap(&state.recent, &state.older)
-        // The capacity is needed again immediately.
-        state.recent.removeAll(keepingCapacity: true)
+        if state.recent.count >= Self.generationLimit {
+            swap(&state.recent, &state.older)
+            // The capacity is needed again immediately.
+            state.recent.removeAll(keepingCapacity: true)
+        } else if state.last - state.periodStart < Self.periodLength {
+            return
+        }
         state.periodStart = state.last
         currentPeriod.wrappingAdd(1, ordering: .relaxed)
     }

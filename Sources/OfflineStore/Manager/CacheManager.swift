@@ -159,7 +159,7 @@ public final class CacheManager: Sendable {
     ///   released.
     @concurrent
     public func close() async throws {
-        refill.withLock { $0 }?.end()
+        await refill.withLock { $0 }?.end()
         try core.close()
     }
 

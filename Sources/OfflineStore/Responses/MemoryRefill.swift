@@ -30,8 +30,14 @@ final class MemoryRefill: Sendable {
         var responses: [StoreKey] = []
         var objects: [[UInt8]] = []
         var rows: Int64 = 0
+        /// The bytes that they take in memory, estimated.
         var bytes: Int64 = 0
+        /// Whether the next entry does not fit.
+        var isLast = false
     }
+
+    /// The estimated bytes of an entry in memory, without its body and head.
+    private static let overhead: Int64 = 1024
 
     private let core: @Sendable () -> StoreCore?
     private let database: StoreDatabase
@@ -80,13 +86,14 @@ final class MemoryRefill: Sendable {
             }
             let start = ContinuousClock.now
             do {
-                let step = try nextEntries(after: &state.place, readers)
-                if step.rows == 0 {
+                let room = pace.room(resident: memory.bytes, budget: database.state.limits.memory)
+                let step = try nextEntries(after: &state.place, room: room, bodyLimit: memory.bodyLimit, readers)
+                let store = SQLiteResponseStore(core: core)
+                try store.load(step.responses, objects: step.objects, in: database, through: readers)
+                if step.rows == 0 || step.isLast {
                     Self.end(&state)
                     return nil
                 }
-                let store = SQLiteResponseStore(core: core)
-                try store.load(step.responses, objects: step.objects, in: database, through: readers)
                 state.rows += step.rows
                 state.bytes += step.bytes
                 return pace.pause(after: ContinuousClock.now - start, bytes: step.bytes)
@@ -102,13 +109,21 @@ final class MemoryRefill: Sendable {
         }
     }
 
-    private func nextEntries(after place: inout (recency: Int64, id: Int64), _ readers: ReaderPool) throws -> Step {
+    /// - Parameters:
+    ///   - room: the most bytes that the entries may take in memory.
+    ///   - bodyLimit: the length of the largest body that the memory keeps.
+    private func nextEntries(
+        after place: inout (recency: Int64, id: Int64),
+        room: Int64,
+        bodyLimit: Int,
+        _ readers: ReaderPool
+    ) throws -> Step {
         try readers.read { connection in
             var step = Step()
             // The recency of a damaged entry is negative.
             let statement = try connection.prepare(
                 """
-                SELECT id, recency, kind, body_length, key FROM entry INDEXED BY entry_by_recency
+                SELECT id, recency, kind, body_length, size, key FROM entry INDEXED BY entry_by_recency
                 WHERE is_pinned = 0 AND recency >= 0 AND (recency, id) < (?1, ?2) ORDER BY recency DESC, id DESC LIMIT ?3
                 """
             )
@@ -117,16 +132,24 @@ final class MemoryRefill: Sendable {
             statement.bind(2, place.id)
             statement.bind(3, pace.rows)
             while step.bytes < pace.stepBytes, try statement.step() {
-                place = (statement.integer(1), statement.integer(0))
+                let recency = statement.integer(1)
+                let isUsed = UseStamp(stored: recency).quarters > 0
+                let body = statement.integer(3)
+                let bytes = statement.integer(4) - (body > bodyLimit ? body : 0) + Self.overhead
+                if isUsed, step.bytes + bytes > room {
+                    step.isLast = true
+                    break
+                }
+                place = (recency, statement.integer(0))
                 step.rows += 1
-                if UseStamp(stored: place.recency).quarters == 0 { continue }
-                let key = statement.bytes(4)
+                guard isUsed else { continue }
+                let key = statement.bytes(5)
                 if statement.integer(2) == EntryKind.object.rawValue {
                     step.objects.append(key)
                 } else if let key = StoreKey(bytes: key) {
                     step.responses.append(key)
                 }
-                step.bytes += statement.integer(3)
+                step.bytes += bytes
             }
             return step
         }
@@ -139,16 +162,23 @@ final class MemoryRefill: Sendable {
         state.waiting = []
     }
 
-    /// Ends the refill. It waits for a step that has begun.
-    func end() {
-        state.withLock { Self.end(&$0) }
+    /// Ends the refill, after a step that has begun. The caller's thread does not wait.
+    func end() async {
+        await withCheckedContinuation { continuation in
+            queue.async {
+                self.state.withLock { Self.end(&$0) }
+                continuation.resume()
+            }
+        }
     }
 
     /// Waits until the refill has ended, for tests.
     func wait() async {
         await withCheckedContinuation { continuation in
-            state.withLock { state in
-                if state.readers == nil { continuation.resume() } else { state.waiting.append(continuation) }
+            queue.async {
+                self.state.withLock { state in
+                    if state.readers == nil { continuation.resume() } else { state.waiting.append(continuation) }
+                }
             }
         }
     }
