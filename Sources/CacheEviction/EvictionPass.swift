@@ -2,8 +2,8 @@
 /// them to free a number of bytes.
 ///
 /// Overdue entries are evicted at once. The others are remembered. If the pass examined four times
-/// the bytes that it needs, or four times the entries that it may evict, it takes the most overdue
-/// of those, so it always frees something.
+/// the bytes that it needs and 64 entries, or four times the entries that it may evict, it takes the
+/// most overdue of those, so it always frees something.
 ///
 /// ```swift
 /// var pass = EvictionPass<Row>(needed: bytes, atMost: count, now: number)
@@ -30,6 +30,9 @@ package struct EvictionPass<Row> {
 
     /// How much is examined for what is needed.
     private static var breadth: Double { 4 }
+    /// The entries that are examined however little is needed: a few small ones tell nothing about
+    /// a large one behind them.
+    private static var leastExamined: Int { 64 }
     /// The most entries that a pass evicts. It remembers four times as many.
     private static var mostEvicted: Int { 4096 }
 
@@ -59,7 +62,9 @@ package struct EvictionPass<Row> {
 
     /// How much of what the pass may examine it has kept.
     private var share: Double {
-        max(Double(keptBytes) / Double(needed), Double(kept.count) / Double(most)) / Self.breadth
+        let ofBytes = Double(keptBytes) / (Double(needed) * Self.breadth)
+        let ofLeast = Double(kept.count) / Double(Self.leastExamined)
+        return max(min(ofBytes, ofLeast), Double(kept.count) / (Double(most) * Self.breadth))
     }
 
     /// Decides about the next entry in the order of use.

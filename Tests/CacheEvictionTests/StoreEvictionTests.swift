@@ -109,9 +109,18 @@ private struct Index {
     /// A pass reads at most four times the bytes that it needs, and one entry more.
     @Test mutating func passIsBounded() {
         for key in 0..<10_000 as Range<Int64> { index.insert(key) }
-        let victims = index.evict(10_000)
-        #expect(victims.count == 10)
-        #expect(index.examined <= 41)
+        let victims = index.evict(20_000)
+        #expect(victims.count == 20)
+        #expect(index.examined <= 81)
+    }
+
+    /// A large entry behind them is the better victim.
+    @Test mutating func passForAFewBytesIsNotSatisfiedWithAFewSmallEntries() {
+        for key in 0..<20 as Range<Int64> { index.insert(key) }
+        index.insert(20, size: 200_000)
+        for key in 21..<10_000 as Range<Int64> { index.insert(key) }
+        #expect(index.evict(1_000) == [20])
+        #expect(index.examined <= 65)
     }
 
     /// A transaction evicts a limited number of entries, so a pass reads four times as many.

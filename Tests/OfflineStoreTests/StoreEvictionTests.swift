@@ -70,14 +70,17 @@ import Testing
         #expect(try queryInteger(path, "SELECT min(recency & 15) FROM entry") == 4)
     }
 
-    /// Earlier programs stored the position in the order of use alone.
+    /// Earlier programs stored the position in the order of use alone, which counts as one use.
     @Test func positionsOfEarlierProgramsComeFirst() async throws {
         var store = try await open()
         try await put((0..<30).map { "/\($0)" }, 100_000, in: store)
         try await store.close()
         try runSQL(folder.store + "/0001.sqlite", "UPDATE entry SET recency = id")
         store = try await open()
-        try await put((30..<100).map { "/\($0)" }, 100_000, in: store)
+        for number in 30..<100 {
+            try await put(["/\(number)"], 100_000, in: store)
+            #expect(try await isStored("/\(number)", in: store))
+        }
         #expect(try await isStored("/0", in: store) == false)
         #expect(try await isStored("/99", in: store))
         try await store.close()

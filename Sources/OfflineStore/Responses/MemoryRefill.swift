@@ -39,6 +39,12 @@ final class MemoryRefill: Sendable {
     /// The estimated bytes of an entry in memory, without its body and head.
     private static let overhead: Int64 = 1024
 
+    /// Returns the bytes of the buffer that a body is read into: `ByteBuffer` rounds up to a power
+    /// of two.
+    private static func capacity(of body: Int64) -> Int64 {
+        body > 1 ? 1 << (Int64.bitWidth - (body - 1).leadingZeroBitCount) : body
+    }
+
     private let core: @Sendable () -> StoreCore?
     private let database: StoreDatabase
     private let pace: RefillPace
@@ -135,7 +141,8 @@ final class MemoryRefill: Sendable {
                 let recency = statement.integer(1)
                 let isUsed = UseStamp(stored: recency).quarters > 0
                 let body = statement.integer(3)
-                let bytes = statement.integer(4) - (body > bodyLimit ? body : 0) + Self.overhead
+                let head = statement.integer(4) - body
+                let bytes = head + (body > bodyLimit ? 0 : Self.capacity(of: body)) + Self.overhead
                 if isUsed, step.bytes + bytes > room {
                     step.isLast = true
                     break
