@@ -31,12 +31,18 @@ extension CacheEngine {
         return job?.use.keysPosts == true || rules?.rules(for: request).settings.mayKeyContent ?? false
     }
 
-    /// Returns the rules for a request, overridden by its own settings; `nil` if there are neither.
+    /// Returns the rules for a request, overridden by the job's settings or its own; `nil` if there
+    /// are none of these.
     func rules(for request: CacheRequest) -> RequestRules? {
-        guard request.hasRareParts else { return rules?.rules(for: request.head).restricted(for: request.head) }
+        let rules = rules
+        let ofJob = job?.settings(for: request.head.method, hasRules: rules != nil)
+        guard request.hasRareParts || ofJob != nil else {
+            return rules?.rules(for: request.head).restricted(for: request.head)
+        }
         let head = request.ruledHead
         let found = rules?.rules(for: head)
-        guard let override = request.overrides else { return found?.restricted(for: head) }
+        let own: (any SettingsOverriding)? = ofJob ?? request.overrides
+        guard let override = own else { return found?.restricted(for: head) }
         // A request's own settings lift no restriction.
         return overrides.rules(found ?? .none, override).restricted(for: head)
     }

@@ -76,7 +76,7 @@ extension CacheEngine {
     ///   - isOwn: whether the targets are the request's own.
     func scopes(of named: [TargetURI], for prepared: PreparedRequest, isOwn: Bool) -> [InvalidationScope] {
         var targets = named
-        if let secrets = prepared.request.secrets {
+        if let secrets = prepared.request.secrets ?? job?.secrets {
             // Targets of other requests are also keyed without secrets. In addition, the store
             // keeps a record of each invalidation, which must not contain a secret.
             targets = targets.map { secrets.withheld(from: $0).target }

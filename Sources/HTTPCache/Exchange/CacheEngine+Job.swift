@@ -18,11 +18,13 @@ extension CacheEngine {
         } else {
             ending = .kept
         }
-        var fields = prepared.usualFields
+        let fields: HTTPFields
         if case .kept = ending {
             fields =
                 response.stored?.head.selectingFields
                 ?? prepared.policy.selectingFields(of: prepared.selecting, for: response.head)
+        } else {
+            fields = prepared.usualFields
         }
         // The exchange that stored the response has reported its content.
         var exchange = prepared.jobExchange(fields, ending, job, isOutlined: response.source == .network)
@@ -38,7 +40,8 @@ extension CacheEngine {
         // A client that has gone needs no response.
         guard let observeJob, var refusal = error as? ExchangeError else { return error }
         let ending = JobExchange.Ending.failed(code: refusal.code.description, message: refusal.message)
-        let exchange = prepared.jobExchange(prepared.usualFields, ending, job, isOutlined: true)
+        var exchange = prepared.jobExchange(prepared.usualFields, ending, job, isOutlined: true)
+        exchange.asked = prepared.withoutCredentials.headerFields
         observeJob(exchange)
         refusal.jobTarget = exchange.request.target.redacted
         if let nearestInJob { refusal.nearest = await nearestInJob(exchange) }
@@ -68,7 +71,7 @@ extension PreparedRequest {
         isOutlined: Bool
     ) -> JobExchange {
         var request = JobRequest(method: method, target: shownTarget, fields: fields)
-        if let content = key?.components.content {
+        if self.request.hasKeyContent, let content = key?.components.content {
             request.content = content.sha256
             if isOutlined, let job {
                 request.members = self.request.jsonOutline(settings, salt: job.partition)
@@ -76,12 +79,7 @@ extension PreparedRequest {
             request.fields[.contentType] = content.type
             request.fields[.contentEncoding] = content.coding
         }
-        return JobExchange(
-            ordinal: ordinal,
-            request: request,
-            asked: withoutCredentials.headerFields,
-            ending: ending
-        )
+        return JobExchange(ordinal: ordinal, request: request, ending: ending)
     }
 
     /// The fields by which responses usually vary.

@@ -179,7 +179,8 @@ package final class ExchangeAttempt: Sendable {
     ) {
         var sending = fetch.inFlight.sending(prepared.sending(), for: prepared.request)
         sending.headTimeout = prepared.hardTimeout(engine.options)
-        sending.mayBeRelayed = mayRelay && prepared.rules == nil && prepared.policy.obeysCacheControlAlone
+        sending.mayBeRelayed =
+            mayRelay && prepared.rules == nil && !prepared.isSeenByJob && prepared.policy.obeysCacheControlAlone
         let call = callbacks.begin(prepared.editingInterims(sending)) { result in inTurn { self.receive(result, fetch) }
         }
         guard let call else { return continueInTask(fetch, from: .entered) }

@@ -97,7 +97,7 @@ extension ExchangeFlow {
         guard prepared.contact == .lasting, serve.outcome.isHit, serve.outcome.detail == nil, freshness.isFresh,
             !stored.head.isInvalidated,
             !fields.contains(.cacheControl), !fields.contains(where: { $0.name.canonicalName == "pragma" }),
-            !prepared.request.hasRareParts, stored.head.explicitExpiry == nil,
+            !prepared.request.hasRareParts, !prepared.isSeenByJob, stored.head.explicitExpiry == nil,
             freshness.lifetime.milliseconds <= ImmediateHit.Conditions.lifetimeLimit,
             prepared.settings(for: stored.head.fields)?.responseFields.mayTouchTime != true
         else { return nil }

@@ -10,7 +10,7 @@ extension CacheRequest {
     /// - Returns: `nil` for GET and HEAD without content. If a GET or HEAD has content, the key
     ///   includes it: RFC 9110 §9.3.1 gives such content no meaning, but some servers read it.
     func keyContent(_ settings: ExchangeSettings?) -> StoreKey.Content? {
-        guard isContentKeyed || hasContent else { return nil }
+        guard hasKeyContent else { return nil }
         return StoreKey.Content(
             type: head.headerFields[.contentType],
             coding: head.headerFields[.contentEncoding],
@@ -50,6 +50,9 @@ extension CacheRequest {
         else { return nil }
         return Array(buffer.readableBytesView)
     }
+
+    /// Whether the key has the request's content: see ``keyContent(_:)``.
+    var hasKeyContent: Bool { hasContent || isContentKeyed }
 
     private var hasContent: Bool {
         if case .buffer(let buffer) = body { buffer.readableBytes > 0 } else { contentDigest != nil }

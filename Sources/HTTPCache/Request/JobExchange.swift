@@ -20,7 +20,7 @@ package struct JobExchange: Sendable {
     /// The order in which requests arrived.
     package var ordinal: UInt64
     package var request: JobRequest
-    /// All request fields that may select a response, without credentials.
+    /// If the client got no response, all request fields that may select one, without credentials.
     package var asked: HTTPFields
     package var ending: Ending
     /// The names of the cookies that the client got. The job does not have them.

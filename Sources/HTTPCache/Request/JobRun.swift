@@ -47,8 +47,8 @@ package final class JobRun: Sendable {
     private let requests = Atomic<UInt64>(0)
     private let posts: JobSettings
     private let others: JobSettings
-    /// The parameters that are credentials. Made once, because every request has them.
-    private let secrets: RequestSecrets?
+    /// The parameters that are credentials, made once for all requests; `nil` for none.
+    let secrets: RequestSecrets?
 
     /// - Parameter partition: a random name, made for each recording.
     package init(partition: String, _ use: Use = Use()) {
@@ -61,13 +61,22 @@ package final class JobRun: Sendable {
     }
 
     /// Changes a request before the rules see it: its secret parameters stay out of the key.
+    ///
+    /// A request without such parameters gets no secrets, because every step of an exchange looks
+    /// for the secrets of a request that has some.
     func adapt(_ request: inout CacheRequest) {
-        if request.secrets == nil {
-            request.secrets = secrets
-        } else {
+        if request.target == nil { request.target = TargetURI(request: request.head) }
+        if request.secrets != nil {
             request.secretParameters.formUnion(secrets?.parameters ?? [])
+        } else if let secrets, let target = request.target, !secrets.withheld(from: target).pieces.isEmpty {
+            request.secrets = secrets
         }
-        request.overrides = request.head.method == .post ? posts : others
+    }
+
+    /// Returns the settings of a request, which override its rules; `nil` if they change nothing.
+    func settings(for method: HTTPRequest.Method, hasRules: Bool) -> JobSettings? {
+        let settings = method == .post ? posts : others
+        return hasRules || settings.changesDefaults ? settings : nil
     }
 
     /// The names of parameters that are certainly credentials. They are not in the key, so a replay

@@ -8,12 +8,14 @@ struct JobSettings: SettingsOverriding {
     /// Whether recorded responses are served whatever their age and their directives.
     let isAsRecorded: Bool
 
+    /// Whether the settings also change requests for which there are no rules.
+    var changesDefaults: Bool { keysContent || isAsRecorded }
+
     /// Ten years, in seconds.
     private static let longLifetime: Int64 = 315_360_000
 
     func apply(to settings: inout ExchangeSettings) {
-        // A job is complete or not; it needs no renewal in the background, and no other node.
-        settings.eagerRefresh = .off
+        // A job is complete or not, and needs no other node.
         settings.leastUses = 1
         settings.isForFleet = false
         // A job has one identity, so its clients share nothing that the key does not have.

@@ -48,11 +48,14 @@ struct KeyChoice {
         if let job = snapshot.job {
             hasIdentityInJob = partition != .common
             if identityInJob == nil { identityInJob = JobIdentities.Identity(partition: partition) }
-            selecting = CredentialPartition.withoutCredentials(
-                request.head,
-                principal: settings?.principal?.field,
-                secrets: secrets
-            )
+            // A principal's field without a value is no credential, but selects no variant either.
+            if !isAnonymous || settings?.principal != nil {
+                selecting = CredentialPartition.withoutCredentials(
+                    request.head,
+                    principal: settings?.principal?.field,
+                    secrets: secrets
+                )
+            }
             exclusion = job.exclusion(of: partition, target)
             if exclusion != nil { return }
             partition = .job(job.partition)

@@ -40,8 +40,10 @@ package final class PreparedRequest: Sendable {
     let identityInJob: JobIdentities.Identity?
     /// The reason that the request is not part of the engine's job, and therefore has no key.
     let exclusion: JobRun.Exclusion?
+    /// Whether the engine has a job, which must learn of every exchange.
+    var isSeenByJob: Bool { hasIdentityInJob != nil }
     /// Whether the request is part of the engine's job, so that the response belongs to the job.
-    var isInJob: Bool { hasIdentityInJob != nil && key != nil }
+    var isInJob: Bool { isSeenByJob && key != nil }
     /// Whether a response to another request that is arriving serves this request, whatever the
     /// directives of both.
     ///
@@ -130,7 +132,9 @@ package final class PreparedRequest: Sendable {
     ///
     /// - Parameter inherited: the engine's value.
     package func eagerRefresh(of stored: StoredResponseHead, _ inherited: Double?) -> Double? {
-        rules.map { $0.settings(for: stored.fields).eagerRefresh.resolved(inherited) } ?? inherited
+        // A job is complete or not; it needs no renewal in the background.
+        if isSeenByJob { return nil }
+        return rules.map { $0.settings(for: stored.fields).eagerRefresh.resolved(inherited) } ?? inherited
     }
 
     /// Returns the guard for a stored response. The stored response's type selects the rule,

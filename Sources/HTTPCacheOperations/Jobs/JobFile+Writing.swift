@@ -95,13 +95,20 @@ private struct JobLineWriter {
     /// RFC 8259 §7
     private mutating func text(_ text: String) {
         bytes.append(UInt8(ascii: "\""))
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes += [UInt8(ascii: "\\"), byte]
-            case 0..<0x20: bytes += Array("\\u00".utf8) + Array([byte].hexadecimal.utf8)
-            default: bytes.append(byte)
-            }
+        if text.utf8.contains(where: Self.isEscaped) {
+            for byte in text.utf8 { append(byte) }
+        } else {
+            bytes += text.utf8
         }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    private static func isEscaped(_ byte: UInt8) -> Bool {
+        byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+    }
+
+    private mutating func append(_ byte: UInt8) {
+        guard Self.isEscaped(byte) else { return bytes.append(byte) }
+        bytes += byte < 0x20 ? Array("\\u00".utf8) + Array([byte].hexadecimal.utf8) : [UInt8(ascii: "\\"), byte]
     }
 }

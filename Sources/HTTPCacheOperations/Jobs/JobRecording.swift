@@ -53,16 +53,6 @@ package struct JobRecording: Sendable {
         }
     }
 
-    /// The exchanges of one subject.
-    private struct Exchanges {
-        /// When each variant was first requested.
-        var kept: [HTTPFields: UInt64] = [:]
-        /// The first exchange without a stored response, as long as there is none with one.
-        var missing: (ordinal: UInt64, entry: JobFile.Entry)?
-        /// The outline of the content. Hits have none.
-        var members: JSONOutline?
-    }
-
     /// The maximum number of methods that are counted by name. Clients can invent methods.
     private static let methodLimit = 16
     /// The maximum number of names of parameters, of names of cookies, of origins with other
@@ -73,7 +63,7 @@ package struct JobRecording: Sendable {
 
     private let limits: Limits
     private let publicParameters: Set<String>
-    private var subjects: [Subject: Exchanges] = [:]
+    private var subjects: [Subject: SubjectExchanges] = [:]
     private var requests = 0
     private var length = 0
     /// The number of unsafe requests that were passed on, by method.
@@ -168,41 +158,17 @@ package struct JobRecording: Sendable {
     }
 
     private mutating func keep(_ request: JobRequest, _ ordinal: UInt64) {
-        var exchanges = subjects[Subject(request)] ?? Exchanges()
-        if let members = request.members, exchanges.members == nil {
-            exchanges.members = members
-            // The entries that were counted without it.
-            length += exchanges.kept.count * members.length
-        }
-        if let known = exchanges.kept[request.fields] {
-            exchanges.kept[request.fields] = min(ordinal, known)
-        } else {
-            var request = request
-            request.members = exchanges.members
-            add(JobFile.Entry(request))
-            exchanges.kept[request.fields] = ordinal
-        }
-        // The response was not stored at first, but then it was.
-        if exchanges.missing?.entry.exclusion == nil { exchanges.missing = nil }
-        subjects[Subject(request)] = exchanges
+        grow(subjects[Subject(request), default: SubjectExchanges()].keep(request, ordinal))
     }
 
-    /// - Parameter always: whether a stored response does not replace the missing one.
+    /// - Parameter always: see ``SubjectExchanges/miss(_:_:_:always:)``.
     private mutating func miss(_ request: JobRequest, _ ordinal: UInt64, _ why: String, always: Bool = false) {
-        var exchanges = subjects[Subject(request)] ?? Exchanges()
-        guard always || exchanges.kept.isEmpty else { return }
-        if let known = exchanges.missing {
-            guard always, known.entry.exclusion == nil else { return }
-        }
-        let entry = JobFile.Entry(request, why: why)
-        add(entry)
-        exchanges.missing = (ordinal, entry)
-        subjects[Subject(request)] = exchanges
+        grow(subjects[Subject(request), default: SubjectExchanges()].miss(request, ordinal, why, always: always))
     }
 
-    private mutating func add(_ entry: JobFile.Entry) {
-        requests += 1
-        length += entry.line.count
+    private mutating func grow(_ growth: SubjectExchanges.Growth) {
+        requests += growth.requests
+        length += growth.length
         exceeded = requests > limits.requests ? .requests : length > limits.length ? .bytes : nil
     }
 
@@ -211,7 +177,7 @@ package struct JobRecording: Sendable {
         var all: [(ordinal: UInt64, entry: JobFile.Entry)] = []
         for (subject, exchanges) in subjects {
             if let missing = exchanges.missing { all.append(missing) }
-            for (fields, ordinal) in exchanges.kept {
+            for (fields, ordinal) in exchanges.kept.all {
                 var request = JobRequest(
                     method: subject.method,
                     target: subject.target,

@@ -75,8 +75,12 @@ package final class RequestFieldLookup: Sendable {
     private let lengths: [UInt64]
     private static let family: UInt64 = 1 << 63
 
-    init(_ meanings: Set<RequestFieldTable.Meaning>) {
-        let entries = RequestFieldTable.all.filter { meanings.contains($0.meaning) }
+    /// - Parameter secrets: the names of further fields, which count as credentials.
+    init(_ meanings: Set<RequestFieldTable.Meaning>, and secrets: Set<String> = []) {
+        var entries = RequestFieldTable.all.filter { meanings.contains($0.meaning) }
+        entries += secrets.map {
+            RequestFieldTable.Entry(name: $0, isFamily: false, meaning: .credential, isSetByGateway: false)
+        }
         names = Dictionary(
             entries.filter { !$0.isFamily }.map { ($0.name, $0) },
             uniquingKeysWith: { first, _ in first }

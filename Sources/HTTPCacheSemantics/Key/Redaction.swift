@@ -150,9 +150,13 @@ package enum Redaction {
     ///
     /// - Parameter name: the lower-case name.
     package static func isSecretField(_ name: String) -> Bool {
-        secretFieldNames.contains(name) || name.hasSuffix("-token") || name.hasSuffix("-secret")
-            || name.hasSuffix("-password") || RequestFieldTable.credentials.entry(of: name) != nil
+        secretFields.entry(of: name) != nil || name.hasSuffix("-token") || name.hasSuffix("-secret")
+            || name.hasSuffix("-password")
     }
+
+    /// ``secretFieldNames`` and the credentials of requests. A recording asks for every field of a
+    /// response.
+    private static let secretFields = RequestFieldLookup([.credential, .proof], and: secretFieldNames)
 
     /// Returns fields for people and logs: secret values are replaced, cookie names are kept, and
     /// queries in URI fields are redacted.

@@ -260,6 +260,8 @@ import Testing
     }
 
     /// A caller that inspects fields, or decides by other fields, gets them.
+    ///
+    /// Mutant: a job does not learn of relayed responses.
     @Test func onlyUninspectedResponsesAreRelayed() async throws {
         let plain = AttemptFixture()
         _ = try plain.begin(Outcomes(), plain.request())
@@ -275,6 +277,26 @@ import Testing
         let overridden = AttemptFixture(policy: policy)
         _ = try overridden.begin(Outcomes(), overridden.request(), mayRelay: true)
         #expect(!overridden.origin.mayBeRelayed(0))
+        let recorded = AttemptFixture(job: JobRun(partition: "one"))
+        _ = try recorded.begin(Outcomes(), recorded.request(), mayRelay: true)
+        #expect(!recorded.origin.mayBeRelayed(0))
+    }
+
+    /// An event loop repeats a hit with conditions without the engine, so a job would not learn of
+    /// it.
+    ///
+    /// Mutant: a job does not learn of repeated hits.
+    @Test(arguments: [false, true]) func hitsOfJobsAreNotRepeated(isOfJob: Bool) async throws {
+        let fixture = AttemptFixture(job: isOfJob ? JobRun(partition: "one") : nil)
+        let outcome = Outcomes()
+        let direct = try #require(try fixture.begin(outcome))
+        fixture.origin.respond(0, "one", [.cacheControl: "max-age=60"])
+        try #require(outcome.needsTask)
+        _ = try await fixture.engine.respond(to: direct).text()
+        await fixture.untilIdle()
+        let again = fixture.engine.attempt(on: try #require(fixture.engine.prepare(fixture.request())))
+        guard case .serve(let hit) = again.begin() else { throw UnexpectedStep() }
+        #expect((hit.conditions == nil) == isOfJob)
     }
 }
 
@@ -330,11 +352,14 @@ private struct AttemptFixture {
     init(
         policy: CachePolicy = CachePolicy(kind: .shared),
         rules: (any ExchangeRules)? = nil,
+        job: JobRun? = nil,
         options change: (inout EngineOptions) -> Void = { _ in }
     ) {
         var options = EngineOptions()
         options.inFlightLimit = 1
         change(&options)
+        var parts = CacheEngine.Parts(clock: ManualClock(), sleeper: ManualDurationClock(), jitter: { 1 })
+        parts.job = job
         engine = CacheEngine(
             store: InMemoryResponseStore(),
             transport: origin,
@@ -342,7 +367,7 @@ private struct AttemptFixture {
             credentialSecret: [UInt8](repeating: 7, count: 32),
             options: options,
             rules: rules,
-            parts: .init(clock: ManualClock(), sleeper: ManualDurationClock(), jitter: { 1 }),
+            parts: parts,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
     }

@@ -205,7 +205,15 @@ import Testing
         let stored = try #require(memory.all.first)
         let exchange = try #require(seen.all.first)
         #expect(exchange.request.target.uri == "https://a.example/feed?page=1")
-        let kept = [stored.head.fields, stored.head.selectingFields, exchange.request.fields, exchange.asked].joined()
+        let down = "https://a.example/down?api_key=\(secret)"
+        fixture.transport.script(down, repeating: .failure(.connect))
+        #expect(await fixture.failure(down, fields) != nil)
+        let failed = try #require(seen.all.last)
+        #expect(failed.request.target.uri == "https://a.example/down" && failed.asked[.accept] == "text/plain")
+        let kept = [
+            stored.head.fields, stored.head.selectingFields, exchange.request.fields, failed.request.fields,
+            failed.asked,
+        ].joined()
         for hidden in [secret, cookie] {
             #expect(kept.allSatisfy { !$0.value.contains(hidden) })
             #expect(!stored.key.bytes.contains(Array(hidden.utf8)))
@@ -213,6 +221,21 @@ import Testing
         // Without the key and the cookies, it is found.
         let replayed = EngineFixture(kind: .shared, mode: .offline, memory: memory, job: JobRun(partition: "one"))
         #expect(try await replayed.get("https://a.example/feed?page=1").text == "text")
+    }
+
+    /// A request without secret parameters may name a target that has some.
+    ///
+    /// Mutant: a job invalidates targets with their secrets.
+    @Test func invalidatedTargetHasNoSecrets() async throws {
+        let fixture = EngineFixture(kind: .shared, job: Self.recording())
+        let url = "https://a.example/feed?api_key=5ecret"
+        fixture.transport.script(url, .fresh("one"), .fresh("two"))
+        fixture.transport.script("https://a.example/feeds", .ok("", fields: [.location: url]))
+        #expect(try await fixture.get(url).text == "one")
+        await fixture.untilIdle()
+        #expect(try await fixture.get(url).text == "one")
+        try await fixture.get("https://a.example/feeds", method: .post)
+        #expect(try await fixture.get(url).text == "two")
     }
 
     /// Such a parameter may be a secret, or select the response: a replay must not answer `closed`

@@ -42,6 +42,15 @@ import Testing
         #expect(recording.entries.map(\.request.method) == [.get, .get, .head])
     }
 
+    @Test(arguments: 0..<20 as Range<UInt64>) func eachVariantIsWhereItWasFirstRequested(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let exchanges = try (1...30).map { try exchange(UInt64($0), [.acceptLanguage: "\($0 % 5)"]) }
+        let recording = recorded(exchanges.shuffled(using: &random))
+        #expect(recording.entries.map { $0.request.fields[.acceptLanguage] } == ["1", "2", "3", "4", "0"])
+        #expect(recording.count.requests == 5)
+        #expect(recording.count.bytes == recording.entries.reduce(0) { $0 + $1.line.count })
+    }
+
     /// A request that failed at first, and succeeded when it was repeated, has its response.
     @Test func laterResponseReplacesFailure() throws {
         let failed = JobExchange.Ending.failed(code: "origin-unreachable", message: "")

@@ -31,6 +31,15 @@ import Testing
         String(buffer: try await response.body.collect(upTo: 1 << 20))
     }
 
+    /// Without rules, requests of a recording have no settings of their own, which would slow them
+    /// down.
+    @Test func settingsOfRecordingChangeNoDefaults() {
+        let settings = JobSettings(keysContent: false, isAsRecorded: false)
+        var changed = ExchangeSettings()
+        settings.apply(to: &changed)
+        #expect(!settings.changesDefaults && changed == ExchangeSettings())
+    }
+
     /// The directives of requests and responses.
     private static let directives = ["", "no-cache", "max-age=0, must-revalidate"]
 
