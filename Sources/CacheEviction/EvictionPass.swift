@@ -2,8 +2,8 @@
 /// them to free a number of bytes.
 ///
 /// Overdue entries are evicted at once. The others are remembered. If the pass examined four times
-/// the bytes that it needs and 64 entries, or four times the entries that it may evict, it takes the
-/// most overdue of those, so it always frees something.
+/// the bytes that it needs and 64 entries, or four times the entries that it may evict, it takes
+/// the most overdue of those, so it always frees something.
 ///
 /// ```swift
 /// var pass = EvictionPass<Row>(needed: bytes, atMost: count, now: number)
