@@ -138,11 +138,11 @@ extension FetchContext {
 
 extension PreparedRequest {
     /// The key for sharing this request's responses with other nodes; `nil` if a rule forbids it,
-    /// if the request belongs to a principal or has a secret, content or a content check, if it is
-    /// a probe, if it is sent with cookies that are not in the key, or if its caller decides about
-    /// storing.
+    /// if the request belongs to a job or a principal, or has a secret, content or a content check,
+    /// if it is a probe, if it is sent with cookies that are not in the key, or if its caller
+    /// decides about storing.
     var fleetKey: StoreKey? {
-        guard let key, settings?.isForFleet != false, request.body == nil, !request.isProbe,
+        guard let key, settings?.isForFleet != false, !isSeenByJob, request.body == nil, !request.isProbe,
             request.contentCheck == nil, !sendsUnkeyedCookies,
             case .byResponse = request.storage,
             request.secrets?.occur(in: request.head, ignoring: settings?.ignoredFields ?? []) != true

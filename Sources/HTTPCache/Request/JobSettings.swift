@@ -15,9 +15,7 @@ struct JobSettings: SettingsOverriding {
     private static let longLifetime: Int64 = 315_360_000
 
     func apply(to settings: inout ExchangeSettings) {
-        // A job is complete or not, and needs no other node.
         settings.leastUses = 1
-        settings.isForFleet = false
         // A job has one identity, so its clients share nothing that the key does not have.
         settings.admitsCredentials = true
         if keysContent {

@@ -290,11 +290,12 @@ import Testing
         let fixture = AttemptFixture(job: isOfJob ? JobRun(partition: "one") : nil)
         let outcome = Outcomes()
         let direct = try #require(try fixture.begin(outcome))
+        // This store has no content in memory, so HEAD asks.
         fixture.origin.respond(0, "one", [.cacheControl: "max-age=60"])
         try #require(outcome.needsTask)
         _ = try await fixture.engine.respond(to: direct).text()
         await fixture.untilIdle()
-        let again = fixture.engine.attempt(on: try #require(fixture.engine.prepare(fixture.request())))
+        let again = fixture.engine.attempt(on: try #require(fixture.engine.prepare(fixture.request(method: .head))))
         guard case .serve(let hit) = again.begin() else { throw UnexpectedStep() }
         #expect((hit.conditions == nil) == isOfJob)
     }
