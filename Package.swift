@@ -155,8 +155,9 @@ let package = Package(
         .target(
             name: "OfflineStore",
             dependencies: [
-                "LibC", "CSQLite", "CacheEviction", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
-                "HoldfastMigrations", "StoreFiles", "StoreMemory", httpTypes, nioCore, logging, metrics,
+                "LibC", "CProcess", "CSQLite", "CacheEviction", "HTTPCacheSemantics", "HTTPCache",
+                "HTTPCacheOperations", "HoldfastMigrations", "StoreFiles", "StoreMemory", httpTypes, nioCore, logging,
+                metrics,
             ]
         ),
         .target(
@@ -381,9 +382,9 @@ let package = Package(
         .testTarget(
             name: "OfflineStoreTests",
             dependencies: [
-                "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "FleetTier", "HoldfastMigrations",
-                "StoreFiles", "StoreMemory", "OfflineStore", "OfflineStoreRecovery", "TestSupport", "FleetTesting",
-                "FaultWorkload", httpTypes,
+                "CProcess", "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "FleetTier",
+                "HoldfastMigrations", "StoreFiles", "StoreMemory", "OfflineStore", "OfflineStoreRecovery",
+                "TestSupport", "FleetTesting", "FaultWorkload", httpTypes,
                 nioCore, logging, metricsTestKit,
             ]
         ),

@@ -27,6 +27,8 @@ public final class CacheEngine: Sendable {
     package let store: any ResponseStore
     /// The store's ``ResponseStore/blockingLookup``.
     let blockingLookup: (@Sendable (StoreKey) throws -> [StoredResponse])?
+    /// The store's ``ResponseStore/immediateLookup``.
+    let immediateLookup: (@Sendable (StoreKey) -> [StoredResponse]?)?
     let readingPace = ExecutionContext.ReadingPace()
     let transport: any Transport
     /// The transport's ``Transport/callbacks``.
@@ -98,6 +100,7 @@ public final class CacheEngine: Sendable {
         precondition(options.inFlightLimit > 0, "'inFlightLimit' must be at least 1.")
         self.store = store
         blockingLookup = store.blockingLookup
+        immediateLookup = store.immediateLookup
         self.transport = transport
         callbacks = transport.callbacks
         finder = parts.fleet.map { PeerLookups($0) }

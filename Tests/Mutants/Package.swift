@@ -59,6 +59,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CNGHTTP2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+        .systemLibrary(name: "CProcess"),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"]), .yum(["zlib-devel"])]),
         .target(
@@ -77,8 +78,8 @@ let package = Package(
         .target(
             name: "OfflineStore",
             dependencies: [
-                "LibC", "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMigrations",
-                "StoreFiles", "StoreMemory", httpTypes, nioCore, logging, metrics,
+                "LibC", "CProcess", "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
+                "HoldfastMigrations", "StoreFiles", "StoreMemory", httpTypes, nioCore, logging, metrics,
             ]
         ),
         .target(
@@ -256,7 +257,7 @@ let package = Package(
         .testTarget(
             name: "OfflineStoreTests",
             dependencies: [
-                "CSQLite", "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
+                "CProcess", "CSQLite", "FaultWorkload", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations",
                 "HoldfastMigrations", "StoreFiles", "StoreMemory", "OfflineStore", "OfflineStoreRecovery", "FleetTier",
                 "FleetTesting",
                 "TestSupport", httpTypes, nioCore, logging, metricsTestKit,

@@ -16,8 +16,8 @@ package final class ExchangeAttempt: Sendable {
     package enum Step: Sendable {
         /// Send this hit. The exchange has ended.
         case serve(ImmediateHit)
-        /// Memory does not have the answer. Perform this lookup on a thread that may wait for a
-        /// disk, then call ``proceed(with:)``.
+        /// Memory does not have the answer. Perform this lookup, at once or on a thread that may
+        /// wait for a disk, then call ``proceed(with:)``.
         case lookUp(StoredLookup)
         /// Nothing is stored. Call ``fetch(mayRelay:inTurn:_:)``.
         case fetch
@@ -79,7 +79,7 @@ package final class ExchangeAttempt: Sendable {
             return .continueInTask
         }
         state.withLock { $0.start = start }
-        return .lookUp(StoredLookup(prepared: prepared, lookup: lookup))
+        return .lookUp(StoredLookup(prepared: prepared, lookup: lookup, immediateLookup: engine.immediateLookup))
     }
 
     /// - Parameter found: the lookup's result; `nil` if the store failed. A task then repeats the

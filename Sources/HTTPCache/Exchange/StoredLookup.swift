@@ -8,12 +8,18 @@ package struct LookupStart: Sendable {
     let fencingNumber: InvalidationSequence
 }
 
-/// A lookup that waits for a disk, to run on a thread that may wait.
+/// A lookup on disk.
 package struct StoredLookup: Sendable {
     let prepared: PreparedRequest
     let lookup: @Sendable (StoreKey) throws -> [StoredResponse]
+    var immediateLookup: (@Sendable (StoreKey) -> [StoredResponse]?)?
 
-    /// Performs the lookup on the calling thread.
+    /// Performs the lookup on the calling thread, if that needs no waiting.
+    ///
+    /// - Returns: `nil` if it would have to wait, or if the store fails. Call ``read()`` then.
+    package func readAtOnce() -> FoundResponses? { immediateLookup.flatMap { prepared.found($0) } }
+
+    /// Performs the lookup on the calling thread, which may wait for a disk.
     ///
     /// - Returns: `nil` if the store fails. The caller then calls ``CacheEngine/respond(to:)``,
     ///   which detects and reports the failure itself.

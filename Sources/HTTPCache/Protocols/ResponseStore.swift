@@ -43,6 +43,14 @@ public protocol ResponseStore: Sendable {
     /// function only if callers may bypass the wrapper.
     var blockingLookup: (@Sendable (StoreKey) throws -> [StoredResponse])? { get }
 
+    /// Performs ``lookup(_:)`` on the calling thread, if that needs no waiting; `nil` if the store
+    /// does not support this. For callers whose thread must not be blocked, such as an event loop.
+    ///
+    /// The function returns `nil` if it would have to wait, or if it fails. It takes a few
+    /// microseconds. The engine reads this property under the same conditions as
+    /// ``blockingLookup``, which must not be `nil` if this is not.
+    var immediateLookup: (@Sendable (StoreKey) -> [StoredResponse]?)? { get }
+
     /// Whether writing suspends its caller while the disk works, instead of blocking its thread. If
     /// so, an event loop may write without a thread switch for each step.
     ///
@@ -127,6 +135,9 @@ public protocol ResponseStore: Sendable {
 extension ResponseStore {
     /// `nil`
     public var blockingLookup: (@Sendable (StoreKey) throws -> [StoredResponse])? { nil }
+
+    /// `nil`
+    public var immediateLookup: (@Sendable (StoreKey) -> [StoredResponse]?)? { nil }
 
     /// `false`
     public var suspendsWhileWriting: Bool { false }

@@ -133,21 +133,29 @@ final class ClientExchange: @unchecked Sendable {
         case .serve(let hit):
             respond(with: hit, from: .memory)
         case .lookUp(let lookup):
-            let tasks = session.service.tasks
-            tasks.begin()
-            let isBegun = session.lookups.begin(lookup) {
-                self.receive($0, for: attempt)
-                tasks.end()
-            }
-            if !isBegun {
-                startTask(for: .attempt(attempt))
-                tasks.end()
-            }
+            // A hit from disk is never kept in the hot table.
+            hotKey = nil
+            if let found = lookup.readAtOnce() { return receive(found, for: attempt) }
+            lookUpOnThread(lookup, for: attempt)
         case .fetch:
             // Requests that can be served immediately come first.
             session.executor.perform { self.fetch(attempt) }
         case .continueInTask:
             startTask(for: .attempt(attempt))
+        }
+    }
+
+    /// Performs a lookup on a thread that may wait for a disk.
+    private func lookUpOnThread(_ lookup: StoredLookup, for attempt: ExchangeAttempt) {
+        let tasks = session.service.tasks
+        tasks.begin()
+        let isBegun = session.lookups.begin(lookup) {
+            self.receive($0, for: attempt)
+            tasks.end()
+        }
+        if !isBegun {
+            startTask(for: .attempt(attempt))
+            tasks.end()
         }
     }
 

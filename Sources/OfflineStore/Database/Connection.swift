@@ -13,6 +13,8 @@ package final class Connection {
 
     /// The SQLite connection while it is open.
     var pointer: OpaquePointer? { handle }
+    /// `nil` if reads of this connection may always wait for the disk.
+    private(set) var cachedReads: CachedReads?
 
     /// Opens a database and reads its schema, so that a file that is not a database, is damaged or
     /// is locked fails here.
@@ -75,9 +77,18 @@ package final class Connection {
         return "file:\(escaped.joined())?\(parameter)"
     }
 
+    /// Enables reads that do not wait for the disk, where the system has them.
+    ///
+    /// - Parameter path: the database's path. The database has a write-ahead log.
+    func enableCachedReads(path: String) {
+        if let handle, cachedReads == nil { cachedReads = CachedReads(handle, path: path) }
+    }
+
     /// Finalizes the statements and closes the connection. Later calls throw.
     func close() {
         forgetStatements()
+        cachedReads?.remove()
+        cachedReads = nil
         // The other `sqlite3_close` stays open if it finds a statement.
         sqlite3_close_v2(handle)
         handle = nil

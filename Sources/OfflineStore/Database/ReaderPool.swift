@@ -37,6 +37,17 @@ final class ReaderPool: Sendable {
         return try reader.read(commits: commits, keepsSnapshots, body)
     }
 
+    /// Passes a connection to `body` if that needs no waiting: not for a connection, a lock or the
+    /// disk.
+    ///
+    /// - Returns: `nil` if it would have to wait, or if `body` throws. Call ``read(_:)`` then, on a
+    ///   thread that may wait. No transaction is left open.
+    func readAtOnce<Result>(_ body: (Connection) throws -> Result) -> Result? {
+        guard let commits, let reader = free.withLock({ $0.popLast() }) else { return nil }
+        defer { free.withLock { $0.append(reader) } }
+        return reader.readAtOnce(commits: commits, keepsSnapshots, body)
+    }
+
     /// Runs `body` while no connection keeps its snapshot after a read.
     ///
     /// It does not wait for readers: a connection that is reading releases its snapshot after the
@@ -101,14 +112,42 @@ private final class Reader: @unchecked Sendable {
         // The count is read before the snapshot is taken, so the snapshot may be newer than the
         // count, but never older.
         let count = commits?.value ?? 0
-        if snapshot == 0 || snapshot != count {
+        if !hasSnapshot(of: count) {
             try leaveSnapshot(connection)
             try connection.run("BEGIN")
             snapshot = count
         }
+        return try readInSnapshot(connection, keepsIt: commits != nil, keepsSnapshots, body)
+    }
+
+    /// Reads only from a kept snapshot, because taking one needs SQLite's locks, and SQLite may
+    /// sleep before it tries again.
+    func readAtOnce<Result>(
+        commits: CommitCount,
+        _ keepsSnapshots: borrowing Atomic<Bool>,
+        _ body: (Connection) throws -> Result
+    ) -> Result? {
+        var result: Result?
+        _ = lock.withLockIfAvailable { _ in
+            guard let connection, let reads = connection.cachedReads, hasSnapshot(of: commits.value) else { return }
+            result = try? reads.withoutWaiting {
+                try readInSnapshot(connection, keepsIt: true, keepsSnapshots, body)
+            }
+        }
+        return result
+    }
+
+    private func hasSnapshot(of count: UInt64) -> Bool { snapshot != 0 && snapshot == count }
+
+    private func readInSnapshot<Result>(
+        _ connection: Connection,
+        keepsIt: Bool,
+        _ keepsSnapshots: borrowing Atomic<Bool>,
+        _ body: (Connection) throws -> Result
+    ) throws -> Result {
         do {
             let result = try body(connection)
-            if commits == nil || !keepsSnapshots.load(ordering: .sequentiallyConsistent) {
+            if !keepsIt || !keepsSnapshots.load(ordering: .sequentiallyConsistent) {
                 try leaveSnapshot(connection)
             }
             return result

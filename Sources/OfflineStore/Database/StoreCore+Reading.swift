@@ -31,6 +31,17 @@ extension StoreCore {
         return try read(database, body)
     }
 
+    /// Like ``readEntry(_:_:)``, if that needs no waiting.
+    ///
+    /// - Returns: `nil` if it would have to wait, or if `body` throws. Nothing is reported then.
+    func readEntryAtOnce<Result>(_ database: StoreDatabase, _ body: (Connection) throws -> Result) -> Result? {
+        guard let telemetry = settings.telemetry else { return database.readers.readAtOnce(body) }
+        let start = ContinuousClock.now
+        guard let result = database.readers.readAtOnce(body) else { return nil }
+        telemetry.recordRead(since: start)
+        return result
+    }
+
     /// Reads in a process that does not write. It learns of invalidations from the database, in the
     /// same snapshot as the entries.
     private func readAsOtherProcess<Result>(

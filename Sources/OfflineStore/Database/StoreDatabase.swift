@@ -84,7 +84,9 @@ final class StoreDatabase: Sendable {
             let row = try Self.row(connection)
             let state = try state(of: row, settings, isWriter: true)
             let readers = try ReaderPool(count: settings.limits.readerCount, commits: state.commits) {
-                try DatabaseOpening.reader(path: path, cache: $0)
+                let reader = try DatabaseOpening.reader(path: path, cache: $0)
+                reader.enableCachedReads(path: path)
+                return reader
             }
             let writer = StoreWriter(
                 connection: connection,

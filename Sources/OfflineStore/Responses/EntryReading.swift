@@ -10,6 +10,11 @@ struct EntryReading {
     let core: StoreCore
     let database: StoreDatabase
     let connection: Connection
+    /// Whether the caller's thread may wait, and work for longer than one small response takes.
+    var mayWait = true
+
+    /// Thrown if a thread that may wait must read a response.
+    struct NeedsThread: Error {}
 
     private static let objectQuery = EntryRecord.Query("key_hash = ?1 AND kind = 1", readsFirstChunk: true)
 
@@ -19,7 +24,15 @@ struct EntryReading {
 
     /// The maximum total length of bodies that are read together with their heads, in bytes.
     private var inlineBodyLimit: Int64 {
-        max(Int64(state.memory?.bodyLimit ?? 0), Int64(StoreLimits.chunkLength))
+        mayWait
+            ? max(Int64(state.memory?.bodyLimit ?? 0), Int64(StoreLimits.chunkLength))
+            : Int64(StoreLimits.chunkLength)
+    }
+
+    /// Reports a damaged entry, if the caller may wait for that.
+    private func noteDamage(_ part: StaticString, entryID: Int64) throws {
+        if !mayWait { throw NeedsThread() }
+        core.noteDamage(part, entryID: entryID, in: database)
     }
 
     /// Returns the responses of a key whose heads are intact, and whose bodies, if they are read,
@@ -38,17 +51,18 @@ struct EntryReading {
                 !row.isDamaged
             else { continue }
             guard let head = head(row, statement, of: key, keyHash: hash) else {
-                core.noteDamage("head", entryID: row.id, in: database)
+                try noteDamage("head", entryID: row.id)
                 continue
             }
             // A damaged row may contain any number.
             let (sum, overflow) = length.addingReportingOverflow(row.body.length)
             length = overflow ? .max : sum
+            if length > limit, !mayWait { throw NeedsThread() }
             var body: ByteBuffer?
             if length <= limit {
                 body = try self.body(row.body, statement)
                 if body == nil {
-                    core.noteDamage("body", entryID: row.id, in: database)
+                    try noteDamage("body", entryID: row.id)
                     continue
                 }
             }

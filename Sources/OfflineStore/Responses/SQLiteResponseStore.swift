@@ -35,6 +35,11 @@ final class SQLiteResponseStore: ResponseStore {
 
     var blockingLookup: (@Sendable (StoreKey) throws -> [StoredResponse])? { { try self.lookupInPlace($0) } }
 
+    var immediateLookup: (@Sendable (StoreKey) -> [StoredResponse]?)? {
+        if core.isReadOnly { return nil }
+        return { self.lookupAtOnce($0) }
+    }
+
     func shortID(of key: StoreKey) -> String? { core.shortID(of: key) }
 
     /// Counts a use in an outage once more: a miss would have cost a failed request, which counts
@@ -57,6 +62,18 @@ final class SQLiteResponseStore: ResponseStore {
         case .missing(let missing):
             return try core.readEntry(database) { connection in
                 let reading = EntryReading(core: core, database: database, connection: connection)
+                return try readResponses(missing, reading) { recordUse($0, database) }
+            }
+        }
+    }
+
+    private func lookupAtOnce(_ key: StoreKey) -> [StoredResponse]? {
+        guard let database = try? core.database() else { return nil }
+        switch searchMemory(for: key, database.state) {
+        case .found(let responses): return responses
+        case .missing(let missing):
+            return core.readEntryAtOnce(database) { connection in
+                let reading = EntryReading(core: core, database: database, connection: connection, mayWait: false)
                 return try readResponses(missing, reading) { recordUse($0, database) }
             }
         }

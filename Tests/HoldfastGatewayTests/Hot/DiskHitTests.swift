@@ -14,6 +14,7 @@ struct DiskHitTests {
     /// empty.
     private func with(
         _ steps: [RawOrigin.Step],
+        isCached: Bool? = nil,
         _ body: (RunningGateway, DiskStore, RawOrigin) async throws -> Void
     ) async throws {
         let made = Mutex<DiskStore?>(nil)
@@ -22,7 +23,7 @@ struct DiskHitTests {
                 origin: origin.url,
                 hasResidentBodies: true,
                 wrapping: { store in
-                    let disk = DiskStore(store)
+                    let disk = DiskStore(store, isCached: isCached)
                     made.withLock { $0 = disk }
                     return disk
                 }
@@ -54,6 +55,41 @@ struct DiskHitTests {
             #expect(hit["Cache-Status"] == "holdfast; hit; ttl=60")
             #expect(hit.text == "stored")
             #expect(disk.operations == ["lookupInPlace"])
+        }
+    }
+
+    /// Mutant: `ClientExchange.begin` without lookups on the loop.
+    @Test(arguments: [(true, ["immediateLookup"]), (false, ["immediateLookup", "lookupInPlace"])])
+    func looksUpOnTheLoopWhatNeedsNoWaiting(_ isCached: Bool, _ operations: [String]) async throws {
+        try await with([Self.stored], isCached: isCached) { gateway, disk, _ in
+            let hit = try await gateway.get("/a")
+            #expect(hit["Cache-Status"] == "holdfast; hit; ttl=60")
+            #expect(hit.text == "stored")
+            #expect(disk.operations == operations)
+        }
+    }
+
+    @Test(arguments: [true, false]) func thirtyClientsGetPipelinedHitsInOrder(_ isCached: Bool) async throws {
+        try await with([Self.stored], isCached: isCached) { gateway, _, _ in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<30 {
+                    group.addTask {
+                        try await RawClient.with(port: gateway.port) { client in
+                            let request = "GET /a HTTP/1.1\r\nHost: gateway.example\r\n"
+                            try await client.send(
+                                request + "\r\n" + request + "If-None-Match: \"1\"\r\n\r\n" + request + "\r\n"
+                            )
+                            let first = try await client.response()
+                            #expect(first.text == "stored")
+                            let second = try await client.response(isHead: true)
+                            #expect(second.status == 304)
+                            let third = try await client.response()
+                            #expect(third.text == "stored")
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
         }
     }
 

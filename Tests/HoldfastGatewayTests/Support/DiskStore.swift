@@ -13,10 +13,16 @@ final class DiskStore: ResponseStore {
     private let store: InMemoryResponseStore
     private let notes = Mutex<[(operation: String, isOnLoop: Bool)]>([])
     private let isFailing = Atomic(false)
+    private let isCached: Bool?
     /// Lookups wait while this is locked.
     private let standing = DispatchGroup()
 
-    init(_ store: InMemoryResponseStore) { self.store = store }
+    /// - Parameter isCached: whether lookups that do not wait find responses; `nil` if the store
+    ///   has no such lookups.
+    init(_ store: InMemoryResponseStore, isCached: Bool? = nil) {
+        self.store = store
+        self.isCached = isCached
+    }
 
     /// The calls in their order.
     var operations: [String] { notes.withLock { $0.map(\.operation) } }
@@ -44,6 +50,14 @@ final class DiskStore: ResponseStore {
     func resident(_ key: StoreKey) -> [StoredResponse]? { nil }
 
     var blockingLookup: (@Sendable (StoreKey) throws -> [StoredResponse])? { { try self.lookupInPlace($0) } }
+
+    var immediateLookup: (@Sendable (StoreKey) -> [StoredResponse]?)? {
+        guard let isCached else { return nil }
+        return { key in
+            self.notes.withLock { $0.append(("immediateLookup", false)) }
+            return isCached ? self.store.resident(key) ?? [] : nil
+        }
+    }
 
     private func lookupInPlace(_ key: StoreKey) throws -> [StoredResponse] {
         note("lookupInPlace")
