@@ -155,15 +155,14 @@ import Testing
         let opened = try await openWithoutMemory()
         let immediate = try #require(opened.responses.immediateLookup)
         let key = try key(0)
-        let counters = opened.core.counters
         for _ in 0..<20 {
             try takeSnapshot(opened)
             #expect(immediate(key) == nil)
         }
-        #expect(counters.damagedReads.load(ordering: .relaxed) == 0)
+        #expect(opened.core.counters.damagedReads.load(ordering: .relaxed) == 0)
         let found = try await opened.responses.lookup(key)
         #expect(found.isEmpty)
-        #expect(counters.damagedReads.load(ordering: .relaxed) == 1)
+        #expect(opened.core.counters.damagedReads.load(ordering: .relaxed) == 1)
         try await opened.close()
     }
 
@@ -178,13 +177,12 @@ import Testing
         // A body begins with its number in every round.
         func content(_ number: Int, _ round: Int) -> ByteBuffer { body(number << 16 | round, 8000) }
         for number in 0..<keys { try await store.store(draft(try key(number), at: clock.now()), [content(number, 0)]) }
-        let isWriting = Atomic(true)
-        let found = Atomic(0)
+        let progress = Progress()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for reader in 0..<30 {
                 group.addTask {
                     var number = reader
-                    while isWriting.load(ordering: .relaxed) {
+                    while progress.isWriting.load(ordering: .relaxed) {
                         number = (number &* 7 &+ 3) % keys
                         let key = try cacheKey("/\(number)")
                         if let response = immediate(key)?.first {
@@ -192,7 +190,7 @@ import Testing
                             let seed = try #require(body.getInteger(at: body.readerIndex, as: UInt64.self))
                             #expect(Int(seed >> 48) == number)
                             #expect(body == pattern(8000, seed: seed))
-                            found.add(1, ordering: .relaxed)
+                            progress.found.add(1, ordering: .relaxed)
                         } else {
                             _ = try await store.responses.lookup(key)
                         }
@@ -206,8 +204,8 @@ import Testing
                 }
                 await Task.yield()
             }
-            while found.load(ordering: .relaxed) == 0 { await Task.yield() }
-            isWriting.store(false, ordering: .relaxed)
+            while progress.found.load(ordering: .relaxed) == 0 { await Task.yield() }
+            progress.isWriting.store(false, ordering: .relaxed)
             try await group.waitForAll()
         }
         for number in 0..<keys {
@@ -238,6 +236,12 @@ import Testing
         try await guest.close()
         try await store.close()
     }
+}
+
+/// What the tasks of a test tell each other.
+private final class Progress: Sendable {
+    let isWriting = Atomic(true)
+    let found = Atomic(0)
 }
 
 /// The kernel's memory of a file's pages.
