@@ -63,9 +63,15 @@ extension CachePolicy {
     /// Returns whether the request has conditions of its own, so that the caller expects a 304 or
     /// 412. RFC 9110 §13.1
     package func isConditional(_ request: HTTPRequest) -> Bool {
-        request.headerFields.contains { field in
-            switch field.name.canonicalName {
-            case "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range": true
+        // By index, because a loop over the fields copies each field.
+        let fields = request.headerFields
+        return fields.indices.contains { index in
+            let name = fields[index].name.canonicalName
+            return switch name.utf8.count {
+            case 8: name == "if-match" || name == "if-range"
+            case 13: name == "if-none-match"
+            case 17: name == "if-modified-since"
+            case 19: name == "if-unmodified-since"
             default: false
             }
         }

@@ -48,7 +48,11 @@ package final class EncodedFields: Sendable {
     /// The number of fields.
     package let count: Int
     private let decode: @Sendable ([UInt8]) -> HTTPFields
-    private let made = AtomicLazyReference<Made>()
+    /// The address of the decoded fields, which this object retains; 0 until they are decoded.
+    ///
+    /// Not the standard library's lazy reference: it looks up the metadata of its type on each
+    /// load, which takes several times as long as the load, and a hit loads the fields five times.
+    private let made = Atomic<UInt>(0)
 
     private final class Made: Sendable {
         let fields: HTTPFields
@@ -62,9 +66,23 @@ package final class EncodedFields: Sendable {
         self.decode = decode
     }
 
+    deinit { Self.reference(made.load(ordering: .acquiring))?.release() }
+
     /// The decoded fields. Two concurrent first callers get the same value.
     package var fields: HTTPFields {
-        if let made = made.load() { return made.fields }
-        return made.storeIfNil(Made(decode(bytes))).fields
+        if let made = Self.reference(made.load(ordering: .acquiring)) { return made.takeUnretainedValue().fields }
+        let new = Unmanaged.passRetained(Made(decode(bytes)))
+        let (isFirst, first) = made.compareExchange(
+            expected: 0,
+            desired: UInt(bitPattern: new.toOpaque()),
+            ordering: .acquiringAndReleasing
+        )
+        defer { if !isFirst { new.release() } }
+        return (isFirst ? new : Self.reference(first) ?? new).takeUnretainedValue().fields
+    }
+
+    /// Safe: an address other than 0 is that of a `Made` that is retained until `deinit`.
+    private static func reference(_ address: UInt) -> Unmanaged<Made>? {
+        UnsafeRawPointer(bitPattern: address).map { .fromOpaque($0) }
     }
 }
