@@ -23,6 +23,22 @@ package struct GatewayRequest: Hashable {
     package enum Scheme: String, Sendable {
         case http
         case https
+
+        /// The port of origins that state none. RFC 9110 §4.2
+        package var standardPort: UInt16 { self == .https ? 443 : 80 }
+    }
+
+    /// The beginning of the URL that a client requests, where it differs from the origin's.
+    package struct Base: Hashable {
+        /// `nil` for the scheme of the client's connection.
+        package var scheme: Scheme?
+        package var authority: RequestedHost?
+        /// Empty, or with a leading slash and without a trailing one.
+        package var path: String
+
+        package init(scheme: Scheme? = nil, authority: RequestedHost?, path: String = "") {
+            (self.scheme, self.authority, self.path) = (scheme, authority, path)
+        }
     }
 
     /// The content that follows the head.
@@ -57,9 +73,12 @@ package struct GatewayRequest: Hashable {
     package var receivedProtocol: ReceivedProtocol
     package var content: Content
     package var upgrade = Upgrade.none
-    /// The scheme of the origin, if the request names one: in the absolute-form, or because it
-    /// arrived in a tunnel to an origin. Only a forward proxy reads it.
+    /// The scheme of the origin, if the request names one: in the absolute-form, in its path, or
+    /// because it arrived in a tunnel to an origin. Only a forward proxy reads it.
     package var scheme: Scheme?
+    /// The URL that the client requests, where a forward proxy requests another one from the
+    /// origin; `nil` if they are the same.
+    package var base: Base?
 
     /// Creates a request that does not switch to another protocol.
     package init(

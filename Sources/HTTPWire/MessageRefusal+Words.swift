@@ -18,7 +18,7 @@ extension MessageRefusal {
             "The request line has more than \(limit("8 KiB")). Send a shorter URL."
         case .version: "The version of HTTP is not supported. Use HTTP/1.1 or HTTP/2."
         case .method where detail == .forwardProxy:
-            "CONNECT opens a tunnel through a forward proxy, and this is not a forward proxy. Send the request to the gateway's own URL."
+            "CONNECT opens a tunnel through a forward proxy, and the gateway opens none. Send the request to the gateway's own URL. If 'forward-proxy' lists the host, request its 'http://' URL through the proxy, where 'upgrade: https' sends it over TLS, or '/proxy/https/HOST/PATH' at the gateway."
         case .method: "The method is missing, is not a token, or is not supported."
         case .target: "The request target is missing or malformed."
         case .host: host

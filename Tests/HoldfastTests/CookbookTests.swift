@@ -15,7 +15,7 @@ import Testing
             contentsOfFile: Cookbook.root + "Sources/HoldfastConfiguration/HoldfastConfiguration.docc/Cookbook.md",
             encoding: .utf8
         )
-        #expect(try Cookbook.files().count == 29)
+        #expect(try Cookbook.files().count == 30)
         for file in try Cookbook.files() {
             let content = try String(contentsOfFile: Cookbook.folder + file, encoding: .utf8)
             #expect(text.contains("`\(file)`:\n\n```yaml\n\(content)```\n"), "\(file)")
@@ -56,6 +56,18 @@ import Testing
         kitchen.transport.script(url, .ok("tool", fields: [.cacheControl: "no-store"]))
         try await kitchen.get(url)
         #expect(try await kitchen.stored(url).count == 1)
+    }
+
+    @Test func packagesOfTheProxyStayFresh() async throws {
+        let kitchen = try Kitchen("30-apt-proxy.yaml")
+        let configuration = try Configuration(contentsOf: Cookbook.folder + "30-apt-proxy.yaml")
+        #expect(configuration.routes.isEmpty && configuration.isForGateway)
+        try await kitchen.expect(
+            "https://debian.example/debian/pool/main/h/holdfast_1.0_all.deb",
+            answering: .ok("package"),
+            isHitAfter: .seconds(364 * 86_400),
+            andNotAfter: .seconds(2 * 86_400)
+        )
     }
 
     @Test func silentAPIHasTheLifetimeOfTheRule() async throws {

@@ -9,17 +9,17 @@ from parts import PackageTest, content_of, stale
 class Apt(PackageTest):
     tool = "apt-get"
 
-    def machine(self, phase):
+    def machine(self, phase, repository=None, proxy="DIRECT"):
         """A root folder of apt's alone: the machine's own apt is not touched."""
         root = self.folder / phase
         for folder in ("etc/apt/apt.conf.d", "etc/apt/preferences.d", "etc/apt/sources.list.d", "var/lib/apt/lists/partial", "var/cache/apt/archives/partial", "var/lib/dpkg", "var/log/apt"):
             (root / folder).mkdir(parents=True)
         (root / "var/lib/dpkg/status").touch()
         keyring = self.replicas[0].folder / "keyring.asc"
-        (root / "etc/apt/sources.list").write_text(f"deb [signed-by={keyring}] {self.gateway.url}/debian stable main\n")
+        (root / "etc/apt/sources.list").write_text(f"deb [signed-by={keyring}] {repository or self.gateway.url + '/debian'} stable main\n")
         (root / "apt.conf").write_text(
             f'Dir "{root}";\nDir::State::status "{root}/var/lib/dpkg/status";\nAPT::Sandbox::User "root";\nAcquire::Retries "0";\n'
-            'Dir::Bin::dpkg "/usr/bin/dpkg";\nAPT::Install-Recommends "false";\nAcquire::http::Proxy "DIRECT";\n'
+            f'Dir::Bin::dpkg "/usr/bin/dpkg";\nAPT::Install-Recommends "false";\nAcquire::http::Proxy "{proxy}";\n'
         )
         return root
 
@@ -62,6 +62,35 @@ class Apt(PackageTest):
             self.assertTrue([path for path in paths if "/by-hash/SHA256/" in path], paths)
             self.assertFalse([path for path in paths if "Packages" in path], "lists by name")
             self.assertLessEqual({line["http.response.status_code"] for line in lines}, {200, 304})
+
+    def test_asks_its_proxy(self):
+        """`http://` in sources.list, https to the origin. A path that names the origin has the same responses."""
+        self.replica("debian")
+        self.serve("30-apt-proxy.yaml")
+        online = self.install(self.machine("online", "http://debian.example/debian", self.gateway.url))
+        self.assertIn("holdfast-sample_1.4.2_all.deb", online)
+        asked = len(self.asked())
+        status, _, text = self.gateway.get("/proxy/https/other.example/debian/dists/stable/InRelease")
+        self.assertEqual((403, True), (status, b"forward-proxy.hosts" in text))
+        self.lose_origins()
+        by_path = f"{self.gateway.url}/proxy/https/debian.example/debian"
+        self.assertEqual(online, self.install(self.machine("path", by_path)))
+        self.assertEqual(online, self.install(self.machine("offline", "http://debian.example/debian", self.gateway.url)))
+        self.assertEqual(asked, len(self.asked()))
+        before, since = self.served()
+        self.assertEqual({"https://debian.example"}, {line["origin"] for line in before + since if "origin" in line})
+
+    def test_is_told_what_to_do_without_tunnels(self):
+        """apt asks a proxy for a tunnel if sources.list has https."""
+        self.replica("debian")
+        self.serve("30-apt-proxy.yaml")
+        root = self.machine("tunnel", "https://debian.example/debian", self.gateway.url)
+        with open(root / "apt.conf", "a") as file:
+            file.write(f'Acquire::https::Proxy "{self.gateway.url}";\n')
+        status, said = self.attempt(["apt-get", "--quiet", "-o", "APT::Update::Error-Mode=any", "update"], self.environment(root / "home", APT_CONFIG=str(root / "apt.conf")), root)
+        self.assertNotEqual(0, status, said)
+        self.assertIn("501", said)
+        self.assertEqual([], self.asked())
 
 
 if __name__ == "__main__":

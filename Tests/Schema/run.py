@@ -61,10 +61,14 @@ RIGHT = [
     "clients: {allow: [10.0.0.0/8], deny: 10.0.0.7}", "limits: {requests: off}", "limits: {requests: {rate: '${R}', burst: 5}}",
     "health: {path: off, live: /livez, ready: '/${READY}'}", "metrics: {listen: 127.0.0.1:0, public: on, token: a/token}",
     "metrics: {listen: 127.0.0.1:0, tls: {min: 1.3, certificates: [{name: a, chain: b, key: c}]}}", "log: {access: off, format: json}",
+    "forward-proxy: {hosts: [a.example, {host: '*.b.example', upgrade: https}], prefix: off, ports: 8080, addresses: [10.0.0.0/8]}",
+    "forward-proxy: {hosts: a.example, prefix: /via, ports: [8080, '${PORT}'], allow: '${NET}'}",
 ]
 
 # A mistake, and the place that the error names.
 WRONG = [
+    ("forward-proxy: {hosts: [{host: a, upgrade: http}]}", "forward-proxy/hosts"), ("forward-proxy: {hosts: [{upgrade: https}]}", "forward-proxy/hosts"),
+    ("forward-proxy: {hosts: a, ports: [0]}", "forward-proxy/ports"), ("forward-proxy: {host: a}", "forward-proxy"),
     ("thread: 2", ""), ("threads: many", "threads"), ("threads: 0", "threads"), ("threads: 1.5", "threads"),
     ("mode: of-fline", "mode"), ("store: {budget: 10}", "store/budget"), ("store: {budget: 10 Gib}", "store/budget"),
     ("store: {size: 1 GiB}", "store"), ("store: [1]", "store"), ("store: {secure-delete: maybe}", "store/secure-delete"),

@@ -30,6 +30,9 @@ package struct FixedRoutes: Sendable {
     /// Whether any route has the host that a client requests, whatever the port and the path.
     package func knows(host: RequestedHost?) -> Bool { table.knows(host: host?.name) }
 
+    /// Whether any route is for the host that a client requests, and not for any host.
+    package func names(host: RequestedHost) -> Bool { table.names(host: host.name) }
+
     /// Each route's name, or its number in the file.
     package var names: [String] { entries.map { $0.route.name ?? "\($0.route.number)" } }
 

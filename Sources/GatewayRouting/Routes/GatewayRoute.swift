@@ -34,8 +34,12 @@ public struct GatewayRoute: Sendable, Hashable {
     /// URLs omit.
     package var listenerPorts: Set<UInt16> = []
 
-    /// Whether requests name the origin, as with a forward proxy, so that any port is sent.
-    var forwards = false
+    /// The forward proxy whose requests take the route: they name their origin, and ``origin`` has
+    /// only their scheme. `nil` for a route to one origin.
+    package var proxy: ForwardProxy?
+
+    /// Whether requests name their origin, as with a forward proxy.
+    package var forwards: Bool { proxy != nil }
 
     /// The route's number among all routes of its file, from 1, by which metrics and the access log
     /// name a route without a name; `nil` if it is not from a file.
@@ -172,6 +176,7 @@ public struct GatewayRoute: Sendable, Hashable {
     /// lead to the same target.
     package func mayLead(to target: TargetURI) -> Bool {
         guard target.scheme == origin.scheme, originPrefix.rest(of: target.path) != nil else { return false }
+        if let proxy { return proxy.leads(to: target) }
         if preservesHost, pattern.includes(target) { return true }
         // Also true if the host is preserved, because HTTP/1.0 has requests without a host.
         return target.host == origin.host && target.port == origin.port
@@ -188,7 +193,7 @@ public struct GatewayRoute: Sendable, Hashable {
 
     /// Whether a client that names a host may get the response that is stored for a target.
     func finds(_ target: TargetURI) -> Bool {
-        guard mayLead(to: target), preservesHost else { return mayLead(to: target) }
+        guard mayLead(to: target), preservesHost, !forwards else { return mayLead(to: target) }
         guard pattern.includes(target), let host = RequestedHost(target.authority) else { return false }
         return authorities(for: host).contains(target.authority)
     }

@@ -1,7 +1,7 @@
 package import HTTPCacheOperations
 package import HTTPCacheSemantics
-import HTTPTypes
-import HTTPWire
+package import HTTPTypes
+package import HTTPWire
 
 extension GatewayRoutes {
     /// The request that the gateway would make for a URL.
@@ -23,7 +23,10 @@ extension GatewayRoutes {
             let urls = (preserved(of: url) ?? []).flatMap { Self.urls(of: url, on: $0.route, for: $0.host) }
             return urls.map { OriginURL($0, routes: names(of: $0)) }
         }
-        let urls = Self.urls(of: mapping.target, on: route, for: RequestedHost(url.authority))
+        // The host of the URL is the gateway's, and the path names the origin.
+        let urls =
+            route.forwards
+            ? [mapping.target] : Self.urls(of: mapping.target, on: route, for: RequestedHost(url.authority))
         return urls.map { OriginURL($0, routes: names(of: $0)) }
     }
 
@@ -39,7 +42,7 @@ extension GatewayRoutes {
     /// `nil` if there are too many, or any host or label is possible.
     private func preserved(of url: TargetURI) -> [(route: GatewayRoute, host: RequestedHost)]? {
         var hosts: [(route: GatewayRoute, host: RequestedHost)] = []
-        for route in routes where route.preservesHost && leads(route, to: url) {
+        for route in own where route.preservesHost && leads(route, to: url) {
             guard case .exact(let name) = route.pattern.name, let host = RequestedHost(name),
                 hosts.count < Self.hostLimit
             else { return nil }
@@ -70,7 +73,8 @@ extension GatewayRoutes {
     package func find(_ target: TargetURI) -> Bool { routes.contains { $0.finds(target) } }
 
     private func leads(_ route: GatewayRoute, to url: TargetURI) -> Bool {
-        route.origin.scheme == url.scheme && route.origin.host == url.host && route.origin.port == url.port
+        if route.forwards { return route.mayLead(to: url) }
+        return route.origin.scheme == url.scheme && route.origin.host == url.host && route.origin.port == url.port
             && route.originPrefix.rest(of: url.requestTarget) != nil
     }
 
@@ -84,13 +88,35 @@ extension GatewayRoutes {
     /// - Returns: `nil` if no route matches.
     package func mapping(of url: TargetURI, isClients: Bool = false) -> Mapping? {
         if !isClients, routes.contains(where: { leads($0, to: url) }) { return Mapping(target: url) }
-        guard let (route, path) = self.route(authority: url.authority, target: url.requestTarget) else { return nil }
+        let request = asked(url)
+        guard let choice = choose(for: request) else { return nil }
+        let route = routes[choice.route]
         let head = HTTPRequest(
             method: .get,
             scheme: route.origin.scheme,
-            authority: route.authority(for: RequestedHost(url.authority)),
-            path: path
+            authority: route.authority(for: request.authority),
+            path: choice.path
         )
         return TargetURI(request: head).map { Mapping(target: $0, route: route) }
+    }
+
+    /// Returns the request of a client for a URL, for tools. If the host is one of the forward
+    /// proxy, the client asks the proxy.
+    package func asked(
+        _ url: TargetURI,
+        _ method: HTTPRequest.Method = .get,
+        _ fields: HTTPFields = [:],
+        unless isNamed: (RequestedHost) -> Bool = { _ in false }
+    ) -> GatewayRequest {
+        var request = GatewayRequest(
+            method: method,
+            target: url.requestTarget,
+            authority: RequestedHost(url.authority),
+            fields: fields,
+            receivedProtocol: .http11,
+            content: .none
+        )
+        if proxy?.serves(url) == true { request.scheme = GatewayRequest.Scheme(rawValue: url.scheme) }
+        return forwarded(request, unless: isNamed)
     }
 }

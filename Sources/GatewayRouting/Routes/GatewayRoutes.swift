@@ -23,8 +23,13 @@ import HoldfastConfiguration
 /// 404 and is not forwarded. A single route without conditions adds no cost. With several routes,
 /// each request costs one lookup in a table of hosts and paths.
 public struct GatewayRoutes: Sendable {
-    /// The routes in the order in which they are tried; at least one, except in `empty`.
+    /// The routes in the order in which they are tried, and then those of ``proxy``; at least one,
+    /// except in `empty`.
     public let routes: [GatewayRoute]
+    /// The forward proxy, if there is one.
+    package let proxy: ForwardProxy?
+    /// The number of routes to one origin, which come first.
+    private let ownCount: Int
     /// Whether all requests take the first route.
     private let isUnconditional: Bool
     /// Whether any route or origin has a path.
@@ -34,8 +39,6 @@ public struct GatewayRoutes: Sendable {
     /// The indexes of the routes, by host and path.
     private let table: RouteTable
     private let endpoints: OriginTable
-    /// Whether requests go to the origins that they name themselves, as with a forward proxy.
-    package let forwards: Bool
 
     /// The error for a route that cannot be used with an earlier one.
     public struct Conflict: Error, Sendable, CustomStringConvertible {
@@ -70,26 +73,46 @@ public struct GatewayRoutes: Sendable {
     ///
     /// - Parameter upgrades: the protocols to which clients may switch.
     package static func forwarding(upgrades: [String] = []) -> GatewayRoutes {
-        // The hosts of these origins are never used, because each route preserves the host.
-        let origins = ["https://origin.invalid", "http://origin.invalid"].compactMap { try? GatewayOrigin($0) }
-        let routes = zip(origins, GatewayRequest.Scheme.forwarded).map { origin, scheme in
-            var route = GatewayRoute(origin, preservesHost: true, name: scheme.rawValue)
+        empty.adding(.ofCommand) { route in
             route.upgrades = upgrades
             route.rewriting = .none
-            route.forwards = true
+        }
+    }
+
+    /// Returns these routes, with two for a forward proxy: one for each scheme.
+    ///
+    /// - Parameter change: changes each of the two routes.
+    func adding(_ proxy: ForwardProxy, _ change: (inout GatewayRoute) -> Void) -> GatewayRoutes {
+        // The hosts of these origins are never used, because each route preserves the host.
+        let origins = ["https://origin.invalid", "http://origin.invalid"].compactMap { try? GatewayOrigin($0) }
+        let added = origins.map { origin in
+            var route = GatewayRoute(origin, preservesHost: true, name: Self.proxyName)
+            route.proxy = proxy
+            change(&route)
             return route
         }
-        return GatewayRoutes(unchecked: routes)
+        return GatewayRoutes(unchecked: Array(own) + added)
     }
+
+    /// The name of a forward proxy's routes, in metrics and logs.
+    package static let proxyName = "forward-proxy"
+
+    /// The names of the routes, without duplicates.
+    package var names: [String] { own.compactMap(\.name) + (proxy == nil ? [] : [Self.proxyName]) }
+
+    /// The routes to one origin.
+    package var own: ArraySlice<GatewayRoute> { routes.prefix(ownCount) }
 
     private init(unchecked routes: [GatewayRoute]) {
         self.routes = routes
-        forwards = routes.first?.forwards == true
-        isUnconditional = routes.first?.isConditional == false
-        havePaths = routes.contains(where: \.hasPath)
+        proxy = routes.last?.proxy
+        let own = routes.filter { !$0.forwards }
+        ownCount = own.count
+        isUnconditional = own.first?.isConditional == false
+        havePaths = own.contains(where: \.hasPath)
         checkClients = routes.contains(where: \.checksClients)
-        table = RouteTable(routes.map { ($0.pattern.name, $0.prefix, $0.pattern.port) })
-        endpoints = OriginTable(routes)
+        table = RouteTable(own.map { ($0.pattern.name, $0.prefix, $0.pattern.port) })
+        endpoints = OriginTable(own, isWhole: proxy == nil)
     }
 
     /// Returns the routes of a gateway that listens on these ports.
@@ -126,13 +149,35 @@ public struct GatewayRoutes: Sendable {
     }
 
     /// Returns the route of a request; `nil` if none matches.
+    ///
+    /// - Parameter request: see ``forwarded(_:unless:)``.
     package func choose(for request: GatewayRequest) -> Choice? {
-        guard forwards else { return choose(host: request.authority, target: request.target) }
-        guard request.authority != nil, let scheme = request.scheme,
-            let route = GatewayRequest.Scheme.forwarded.firstIndex(of: scheme)
-        else { return nil }
-        return Choice(route: route, path: request.target)
+        guard let proxy, forward(request) else { return choose(host: request.authority, target: request.target) }
+        guard proxy.refusal(of: request) == nil else { return nil }
+        return Choice(route: request.scheme == .https ? ownCount : ownCount + 1, path: request.target)
     }
+
+    /// Returns a request with the origin to which the forward proxy sends it. A request for another
+    /// route names no scheme.
+    ///
+    /// - Parameter isNamed: whether a route that the gateway answers itself names the host.
+    package func forwarded(
+        _ request: GatewayRequest,
+        unless isNamed: (RequestedHost) -> Bool = { _ in false }
+    ) -> GatewayRequest {
+        guard let proxy else { return request }
+        if let forwarded = proxy.forwarded(request, unless: { table.names(host: $0.name) || isNamed($0) }) {
+            return forwarded
+        }
+        var own = request
+        own.scheme = nil
+        return own
+    }
+
+    /// Whether a request is for the forward proxy.
+    ///
+    /// - Parameter request: see ``forwarded(_:unless:)``.
+    package func forward(_ request: GatewayRequest) -> Bool { proxy != nil && request.scheme != nil }
 
     /// Returns the route of a request; `nil` if none matches.
     ///
@@ -154,7 +199,10 @@ public struct GatewayRoutes: Sendable {
     }
 
     /// Whether any route has the host that a client requests, whatever the port and the path.
-    package func knows(host: RequestedHost?) -> Bool { table.knows(host: host?.name) }
+    package func knows(host: RequestedHost?) -> Bool {
+        // Where there is only the proxy, no host is better than another.
+        table.knows(host: host?.name) || proxy != nil && ownCount == 0
+    }
 
     /// Whether a request is rejected because a dot segment might escape the path of a route or an
     /// origin.
@@ -172,19 +220,17 @@ public struct GatewayRoutes: Sendable {
     }
 
     /// Returns the endpoint of a complete request, which always belongs to one of the routes'
-    /// origins; `nil` if no route leads to the request's target.
-    package func endpoint(for target: TargetURI) -> OriginEndpoint? { endpoints.endpoint(for: target) }
+    /// origins, or is one to which the forward proxy leads; `nil` if no route leads to the target.
+    package func endpoint(for target: TargetURI) -> OriginEndpoint? {
+        if let endpoint = endpoints.endpoint(for: target) { return endpoint }
+        return proxy?.leads(to: target) == true ? OriginEndpoint(namedByClient: target) : nil
+    }
 
     /// Whether requests of one route may look like requests of another.
-    package var areAmbiguous: Bool { endpoints.isAmbiguous && !forwards }
+    package var areAmbiguous: Bool { endpoints.isAmbiguous }
 
     /// Returns `Route 'api'`, or `Route 2` for a route without a name.
     private static func name(_ route: GatewayRoute, _ index: Int) -> String {
         route.name.map { "Route '\($0)'" } ?? "Route \(index + 1)"
     }
-}
-
-extension GatewayRequest.Scheme {
-    /// The schemes of the routes of ``GatewayRoutes/forwarding(upgrades:)``, in order.
-    fileprivate static let forwarded: [GatewayRequest.Scheme] = [.https, .http]
 }

@@ -1,3 +1,5 @@
+package import HTTPCacheSemantics
+
 /// The address of an origin to connect to. RFC 9110 §4.3
 ///
 /// Inlinable, because the origins' tables, which are in another module, look it up several times
@@ -13,15 +15,24 @@ package struct OriginEndpoint: Hashable, Sendable, CustomStringConvertible {
     /// The revision of the endpoint's TLS files. Endpoints with different revisions share no
     /// connections.
     @usableFromInline package var revision: UInt32 = 0
+    /// Whether a client named the host, so that only some addresses may be connected to. Endpoints
+    /// that differ in it share no connections.
+    @usableFromInline package var isNamedByClient = false
 
     package init(isSecure: Bool, host: String, port: UInt16) {
         (self.isSecure, self.host, self.port) = (isSecure, host, port)
     }
 
+    /// Creates the endpoint of a target that a client named.
+    package init(namedByClient target: TargetURI) {
+        self.init(isSecure: target.scheme == "https", host: target.host, port: target.port)
+        isNamedByClient = true
+    }
+
     @inlinable
     package static func == (one: OriginEndpoint, other: OriginEndpoint) -> Bool {
         one.port == other.port && one.isSecure == other.isSecure && one.revision == other.revision
-            && one.host == other.host && one.address == other.address
+            && one.isNamedByClient == other.isNamedByClient && one.host == other.host && one.address == other.address
     }
 
     /// Few endpoints differ in anything else.

@@ -36,9 +36,10 @@ struct OriginTable: Sendable {
     /// Whether a request of one route may equal a request of another route with another origin.
     let isAmbiguous: Bool
 
-    init(_ routes: [GatewayRoute]) {
+    /// - Parameter isWhole: whether every request belongs to one of these routes.
+    init(_ routes: [GatewayRoute], isWhole: Bool) {
         let endpoints = Set(routes.map(\.endpoint))
-        only = endpoints.count == 1 ? endpoints.first : nil
+        only = isWhole && endpoints.count == 1 ? endpoints.first : nil
         isAmbiguous = endpoints.count > 1 && routes.contains(where: \.preservesHost)
         let all = routes.enumerated().flatMap { index, route -> [Entry] in
             let endpoint = route.endpoint

@@ -56,6 +56,11 @@ struct RouteTable: Sendable {
         return isKnown
     }
 
+    /// Whether any path of a host has an index that is not for any host.
+    func names(host: String) -> Bool {
+        exact[host] != nil || Self.parent(of: host).map { labels[String($0)] != nil } ?? false
+    }
+
     /// Calls `body` with the paths for the host itself, for all hosts with the same parent domain,
     /// and for any host.
     private func forEach(about host: String?, _ body: (PrefixTable<[Int]>) -> Void) {
@@ -68,7 +73,7 @@ struct RouteTable: Sendable {
 
     /// Returns the name without its first label; `nil` if it has only one label, or if the first
     /// label is empty.
-    private static func parent(of host: String) -> Substring? {
+    static func parent(of host: String) -> Substring? {
         guard let dot = host.utf8.firstIndex(of: UInt8(ascii: ".")), dot > host.startIndex, !host.hasPrefix("[")
         else { return nil }
         return host[host.utf8.index(after: dot)...]

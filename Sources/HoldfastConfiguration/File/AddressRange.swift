@@ -55,7 +55,7 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
         /// Empty for clients of Unix sockets.
         package let bytes: [UInt8]
 
-        init(bytes: [UInt8]) { self.bytes = bytes }
+        package init(bytes: [UInt8]) { self.bytes = bytes }
 
         /// Returns `nil` if the text is neither an address nor ``AddressRange/unixName``.
         package init?(_ address: String) {

@@ -103,6 +103,16 @@ extension Configuration {
                 clients.purgers,
                 "every client may try tokens for PURGE. Write the addresses of the clients that purge."
             ),
+            warning(
+                "forward-proxy.allow",
+                forwardProxy.allow,
+                "every client may request the listed hosts through this gateway. Write the addresses of its clients."
+            ),
+            warning(
+                "forward-proxy.addresses",
+                forwardProxy.addresses,
+                "clients reach the private network and this machine wherever a listed name leads there. Write the addresses of the hosts."
+            ),
         ].compactMap(\.self)
     }
 }
@@ -121,6 +131,7 @@ extension Configuration {
         var findings = [
             ("clients.trusted", clients.trusted), ("clients.purgers", clients.purgers),
             ("clients.allow", clients.lists.allow), ("clients.deny", clients.lists.deny),
+            ("forward-proxy.allow", forwardProxy.allow), ("forward-proxy.addresses", forwardProxy.addresses),
         ].compactMap { setting, ranges in message(about: ranges).map { finding(setting, $0) } }
         for (index, route) in routes.enumerated() {
             for (setting, ranges) in [("clients.allow", route.clients.allow), ("clients.deny", route.clients.deny)] {

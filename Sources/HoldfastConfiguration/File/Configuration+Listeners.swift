@@ -24,7 +24,7 @@ extension Configuration {
     /// The schemes over which clients can reach the routes with an origin, with the settings in
     /// this file. Empty for a configuration of the library.
     package var clientSchemes: Set<String> {
-        guard routeCount > 0 else { return [] }
+        guard isForGateway else { return [] }
         return Self.clientSchemes(
             listenersHaveTLS: listenersHaveTLS,
             trusted: clients.trusted,

@@ -94,7 +94,8 @@ extension Configuration {
         findings += excessContradictions(refused: refused)
         findings += controlContradictions(refused: refused)
         findings += healthContradictions()
-        let hasAllRoutes = !refused.contains("routes")
+        findings += forwardContradictions(refused: refused)
+        let hasAllRoutes = refused.isDisjoint(with: ["routes", "forward-proxy.hosts"])
         findings += originContradictions(hasAllRoutes: hasAllRoutes, hasAllOrigins: !refused.contains("origins"))
         findings += quotaContradictions(hasAllRoutes: hasAllRoutes)
         // Without the URL, the other 'fleet' settings cannot be checked.

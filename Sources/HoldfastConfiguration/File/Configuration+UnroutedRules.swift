@@ -7,7 +7,7 @@ extension Configuration {
     package var unroutedRules: [ConfigurationError.Finding] {
         let all = routes.compactMap { RouteTargets($0) }
         guard !all.isEmpty, all.count == routes.count else { return [] }
-        let targets = Set(all)
+        let targets = Set(all + forwardProxy.hosts.flatMap { RouteTargets.ofProxy($0) })
         var findings: [ConfigurationError.Finding] = []
         for (index, rule) in rules.rules.enumerated() {
             for url in rule.match.urls {

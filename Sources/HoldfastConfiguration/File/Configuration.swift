@@ -234,7 +234,7 @@ public struct Configuration: Sendable {
     }
 
     /// Returns whether clients on other machines can connect to an address (a host and port).
-    private static func isReachableFromOthers(_ listen: String?) -> Bool {
+    package static func isReachableFromOthers(_ listen: String?) -> Bool {
         guard let listen, let colon = listen.lastIndex(of: ":") else { return false }
         let written = listen[..<colon].lowercased()
         let host = written.hasPrefix("[") ? String(written.dropFirst().dropLast()) : written
@@ -298,6 +298,8 @@ public struct Configuration: Sendable {
     package var health = Health()
     /// `metrics`: the address at which Prometheus scrapes the gateway.
     package var metrics = Metrics()
+    /// `forward-proxy`: the origins that clients may name themselves.
+    package var forwardProxy = ForwardProxy()
     /// `log`
     package var log = Log()
     /// `control`

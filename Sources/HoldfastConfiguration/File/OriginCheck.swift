@@ -11,7 +11,11 @@ extension Configuration {
         var findings: [ConfigurationError.Finding] = []
         let routed = Set(routes.compactMap { (try? TargetURI($0.origin)).map(Self.name) })
         // Without routes, the origin is given on the command line.
-        let knowsRoutes = hasAllRoutes && !routes.isEmpty
+        let knowsRoutes = hasAllRoutes && (!routes.isEmpty || forwardProxy.isOn)
+        func isRouted(_ origin: Origin) -> Bool {
+            routed.contains(origin.url)
+                || (try? TargetURI(origin.url)).map { forwardProxy.leads(to: $0.host) } ?? false
+        }
         let mirrors = Set(origins.flatMap(\.mirrors).compactMap { (try? TargetURI($0)).map(Self.name) })
         for origin in origins {
             func report(_ setting: String?, _ message: String) {
@@ -25,7 +29,7 @@ extension Configuration {
                     )
                 )
             }
-            if knowsRoutes, hasAllOrigins, !routed.contains(origin.url), !mirrors.contains(origin.url) {
+            if knowsRoutes, hasAllOrigins, !isRouted(origin), !mirrors.contains(origin.url) {
                 report(
                     nil,
                     "No route leads to it, and it is not a mirror. Set it as a route's 'origin', or remove it."
@@ -42,7 +46,7 @@ extension Configuration {
                         + "content. Remove 'preserve-host' there, or use 'addresses' here."
                 )
             }
-            if knowsRoutes, !routed.contains(origin.url), mirrors.contains(origin.url) {
+            if knowsRoutes, !isRouted(origin), mirrors.contains(origin.url) {
                 for setting in origin.settingsForRoutes {
                     report(
                         setting,

@@ -64,7 +64,7 @@ extension Configuration {
     var quotaWarnings: [ConfigurationError.Finding] {
         let originsSetTags =
             routes.contains { !$0.tagsFrom.isEmpty } || rules.rules.contains { $0.settings.tagsFrom?.isEmpty == false }
-        guard routeCount > 0, !originsSetTags else { return [] }
+        guard isForGateway, !originsSetTags else { return [] }
         let known = Set(rules.rules.flatMap { $0.settings.tags ?? [] })
         return store.tagQuotas.keys.filter { !known.contains($0) }.sorted().map { tag in
             let advice = nearest(to: tag, of: known.sorted()).map { " Did you mean '\($0)'?" } ?? ""

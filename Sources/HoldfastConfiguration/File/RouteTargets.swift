@@ -29,6 +29,16 @@ struct RouteTargets: Hashable {
         }
     }
 
+    private init(isHTTPS: Bool, host: String) {
+        (self.isHTTPS, self.host, port) = (isHTTPS, host, nil)
+        base = PathPrefix("/")
+    }
+
+    /// Returns the targets to which a forward proxy leads at a host.
+    static func ofProxy(_ host: Configuration.ForwardProxy.Host) -> [RouteTargets] {
+        [true, false].map { RouteTargets(isHTTPS: $0, host: host.name) }
+    }
+
     /// The scheme, the host and the path, as a pattern without its end: `http://*.example.com/v2`.
     var url: String {
         let number = port.flatMap { $0 == (isHTTPS ? 443 : 80) ? nil : ":\($0)" } ?? ""

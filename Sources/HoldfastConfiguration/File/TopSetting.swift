@@ -35,7 +35,7 @@ struct TopSetting: Sendable {
     }()
 
     static let all: [TopSetting] =
-        top + log + control + clients + health + metrics + store + fleet + limits + origins
+        top + log + control + clients + health + metrics + forwardProxy + store + fleet + limits + origins
 
     private static let top = [
         listening,

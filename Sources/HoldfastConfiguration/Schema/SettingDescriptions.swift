@@ -79,6 +79,16 @@ enum SettingDescriptions {
             "'{ca: PATH, certificate: PATH, key: PATH, server-name: HOST}', each optional: PEM files for a URL with TLS. Default: the system's roots, no certificate.",
         "fleet.url":
             "The server: 'redis://host:6379', 'redis+sentinel://primary@host:26379,host:26379', or 'redis+cluster://host:6379,host:6379' with some nodes of the cluster (up to 64 primaries). With TLS: 'rediss://', 'rediss+sentinel://' (to the sentinels and the server) or 'rediss+cluster://'. 'valkey' and 'valkeys' are aliases of 'redis' and 'rediss' in all of them. 'user@' before the host of a server or a cluster names the server's user; without it, and with sentinels, it is the default user. The gateway also starts while the server is unreachable. 'off': no sharing. Default: 'off'.",
+        "forward-proxy.addresses":
+            "At most 1,000 addresses and ranges that the hosts may have although they are private, link-local or this machine's. The gateway's own listeners are never reached. Default: none.",
+        "forward-proxy.allow":
+            "At most 1,000 addresses, ranges or 'unix': the clients that may use the proxy, of those that the gateway serves at all. Required if a listener is reachable from other machines, unless 'clients.allow' is set. Default: every client.",
+        "forward-proxy.hosts":
+            "At most 256 hosts that requests may name: 'deb.debian.org', '\"*.debian.org\"' for one more label, or '{host: HOST, upgrade: https}'. With 'upgrade', requests for 'http://HOST/' on port 80 are sent with https, and stored under that URL. Default: none: there is no proxy.",
+        "forward-proxy.ports":
+            "At most 16 ports that requests may name, in addition to 80 and 443. Default: none.",
+        "forward-proxy.prefix":
+            "The path below which requests name their origin: '/proxy/https/HOST/PATH'. It comes before all routes. 'off': only requests in the absolute-form name one. Default: '/proxy'.",
         "guard":
             "Keeps a stored response if the new response looks wrong: '{empty: true, other-media-type: true, html: false, smallest-json-share: 0}', or 'true' for these values. Default: 'off'.",
         "guard.empty":

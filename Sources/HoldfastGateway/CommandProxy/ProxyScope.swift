@@ -35,7 +35,7 @@ final class ProxyScope: Sendable {
         guard let tunnel else {
             guard proxy.admits(request.fields) else { return .proxyPassword }
             guard let host = request.authority, let scheme = request.scheme else { return nil }
-            return proxy.problem(ofPort: host.port ?? scheme.port, of: host.name)
+            return proxy.problem(ofPort: host.port ?? scheme.standardPort, of: host.name)
         }
         // The certificate was made for the tunnel's host. RFC 9110 §7.4
         guard request.scheme == .https, let host = request.authority, host.name == tunnel.name,
@@ -60,11 +60,6 @@ final class ProxyScope: Sendable {
     func reportSwitch(of request: GatewayRequest) {
         proxy.report(.switchedProtocol(host: request.authority?.name ?? ""))
     }
-}
-
-extension GatewayRequest.Scheme {
-    /// The port of origins that state none. RFC 9110 §4.2
-    fileprivate var port: UInt16 { self == .https ? 443 : 80 }
 }
 
 extension Problem {

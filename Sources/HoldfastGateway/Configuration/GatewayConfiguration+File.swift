@@ -52,16 +52,22 @@ extension GatewayConfiguration {
         let sharing = isForJob ? [] : configuration.rules.memberFindings
         guard sharing.isEmpty else { throw ConfigurationError(sharing) }
         let fixedRoutes = FixedRoutes(routes == nil ? configuration.fixedRoutes : [])
-        let isAnsweredHere = configuration.routes.isEmpty && !configuration.fixedRoutes.isEmpty
-        let routes =
-            try routes
-            ?? (isAnsweredHere ? GatewayRoutes.empty : GatewayRoutes(configuration.routes, file: configuration.file))
-        self.init(routes: routes)
+        self.init(routes: routes ?? .empty)
         self.fixedRoutes = fixedRoutes
         if !fixedRoutes.isEmpty { answeredSchemes = configuration.answeredSchemes }
         let wanted = listeners.isEmpty ? try [GatewayListener](configuration) : listeners
         if !wanted.isEmpty { self.listeners = wanted }
-        self.routes = routes.accepting(self.listeners.clientPorts)
+        let all =
+            try routes
+            ?? GatewayRoutes(
+                all: configuration,
+                ownPorts: configuration.ownPorts(with: self.listeners),
+                checksClients: !isForJob
+            )
+        self.routes = all.accepting(self.listeners.clientPorts)
+        if routes == nil, let finding = configuration.openProxy(on: self.listeners) {
+            throw ConfigurationError([finding])
+        }
         let shared = Self.sharedAddresses(configuration, self.listeners, areReplaced: !listeners.isEmpty)
         guard shared.isEmpty else { throw ConfigurationError(shared) }
         // The transport reports invalid URLs.
@@ -116,9 +122,35 @@ extension GatewayRoutes {
     ///
     /// - Throws: `ConfigurationError`
     package init(of configuration: HoldfastConfiguration.Configuration) throws {
-        let routes = try GatewayRoutes(configuration.routes, file: configuration.file)
         let listeners = try [GatewayListener](configuration)
-        let standard = GatewayConfiguration(routes: routes).listeners
-        self = routes.accepting((listeners.isEmpty ? standard : listeners).clientPorts)
+        let standard = GatewayConfiguration(routes: .empty).listeners
+        let known = listeners.isEmpty ? standard : listeners
+        self = try GatewayRoutes(all: configuration, ownPorts: configuration.ownPorts(with: known))
+            .accepting(known.clientPorts)
+    }
+}
+
+extension HoldfastConfiguration.Configuration {
+    /// Returns the ports on which a gateway listens: for clients, control and metrics.
+    fileprivate func ownPorts(with listeners: [GatewayListener]) -> Set<UInt16> {
+        let own =
+            listeners.map(\.place.port)
+            + [control.listen, metrics.listen].compactMap {
+                $0.flatMap { try? ListenAddress($0) }?.port
+            }
+        return Set(own.compactMap { UInt16(exactly: $0) }).subtracting([0])
+    }
+
+    /// Returns a finding if the forward proxy would serve anyone who can connect.
+    fileprivate func openProxy(on listeners: [GatewayListener]) -> ConfigurationError.Finding? {
+        guard forwardProxy.isOn, forwardProxy.allow.isEmpty, clients.lists.allow.isEmpty,
+            let open = listeners.first(where: {
+                $0.place.path == nil && Self.isReachableFromOthers($0.place.description)
+            })
+        else { return nil }
+        return finding(
+            "forward-proxy.allow",
+            "It is missing, and '\(open.place)' is reachable from other machines, whose programs could use the proxy. List the addresses of its clients, or listen on '127.0.0.1'."
+        )
     }
 }

@@ -82,7 +82,7 @@ final class ClientExchange: @unchecked Sendable {
         at ordinal: ExchangeRecord.Ordinal? = nil,
         keyed hotKey: HotKey? = nil
     ) {
-        let request = session.scope?.scoped(request) ?? request
+        let request = session.scope?.scoped(request) ?? session.service.inForce.forwarded(request)
         self.request = request
         self.session = session
         self.content = content

@@ -12,6 +12,8 @@ final class ConfigurationInForce: Sendable {
     let fixedRouteLabels: [RouteLabel]
     /// The origin of each route, as named in logs and metrics.
     let originNames: [String]
+    /// Whether requests may name origins, as with a forward proxy.
+    let hasProxy: Bool
     /// Whether any route allows the WebSocket protocol.
     let allowsWebSocket: Bool
     /// Each route's own checks of requests; empty if no route has any.
@@ -45,6 +47,7 @@ final class ConfigurationInForce: Sendable {
         routeLabels = labels.labels(of: configuration.routes.routes)
         fixedRouteLabels = labels.labels(of: configuration.fixedRoutes.names)
         originNames = configuration.routes.routes.map(\.origin.name)
+        hasProxy = configuration.routes.proxy != nil
         allowsWebSocket = configuration.routes.routes.contains { $0.upgrades.contains("websocket") }
         let map = RewriteMap(configuration.routes, mirrors: configuration.mirrors)
         transforms = configuration.routes.routes.indices.map {
@@ -74,6 +77,13 @@ final class ConfigurationInForce: Sendable {
                     ?? false
             }
         }
+    }
+
+    /// Returns a request with the origin to which the forward proxy sends it, if there is a proxy
+    /// and the request names an origin.
+    func forwarded(_ request: GatewayRequest) -> GatewayRequest {
+        guard hasProxy else { return request }
+        return configuration.routes.forwarded(request) { configuration.fixedRoutes.names(host: $0) }
     }
 
     /// Returns the `Via` field that this gateway adds to a request received over this protocol.

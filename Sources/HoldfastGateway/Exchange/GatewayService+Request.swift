@@ -56,11 +56,15 @@ extension GatewayService {
         let routes = inForce.configuration.routes
         let choice = try choice(for: head, routes)
         exchange.record.route = inForce.routeLabels[choice.route]
-        exchange.record.origin = inForce.originNames[choice.route]
+        let isForwarded = routes.forward(head)
+        exchange.record.origin = isForwarded ? Self.originName(of: head) : inForce.originNames[choice.route]
         exchange.transforms = inForce.transforms[choice.route]
         exchange.problemRoute = inForce.problemRoutes[choice.route]
         var request: CacheRequest
-        if let known, known.inForce === inForce, known.route == choice.route, known.method == head.method {
+        // Requests of a forward proxy with the same fields may name different origins.
+        if let known, known.inForce === inForce, known.route == choice.route, known.method == head.method,
+            !isForwarded
+        {
             request = known.request
             request.head.path = choice.path
         } else {
@@ -113,6 +117,9 @@ extension GatewayService {
         }
         guard let choice = routes.choose(for: head) else {
             let host = head.authority
+            if routes.forward(head), let refusal = routes.proxy?.refusal(of: head) {
+                throw Rejection(problem: .notForwarded(refusal))
+            }
             guard host == nil || routes.knows(host: host) || fixedRoutes.knows(host: host) else {
                 throw Rejection(problem: .unknownHost)
             }
@@ -130,8 +137,16 @@ extension GatewayService {
         _ routes: GatewayRoutes,
         _ choice: GatewayRoutes.Choice
     ) throws {
-        guard routes.areAmbiguous, routes.endpoint(for: target) != routes.routes[choice.route].endpoint else { return }
+        guard routes.areAmbiguous, !routes.forward(head),
+            routes.endpoint(for: target) != routes.routes[choice.route].endpoint
+        else { return }
         throw Rejection(problem: .misdirected(head.authority))
+    }
+
+    /// Returns the name of the origin to which a forward proxy sends a request, for the log.
+    private static func originName(of request: GatewayRequest) -> String? {
+        guard let scheme = request.scheme?.rawValue, let host = request.authority else { return nil }
+        return "\(scheme)://\(host.authority(for: scheme))"
     }
 
     /// Returns the head to send to the origin. Responses are stored under its target.
@@ -164,7 +179,10 @@ extension GatewayService {
         }
         guard !inForce.hasPassed(head.fields) else { throw Rejection(problem: .loop) }
         let routes = inForce.configuration.routes
-        let isTrusted = admission.isTrusted(by: inForce.configuration)
+        let isForwarded = routes.forward(head)
+        // An origin that a client names is not one of the proxies' own.
+        let isTrusted =
+            admission.isTrusted(by: inForce.configuration) && (!isForwarded || routes.proxy?.isOfCommand == true)
         let passing = ForwardedFields.ofRequest(
             head.fields,
             isTrusted: isTrusted,
@@ -181,13 +199,13 @@ extension GatewayService {
         if inForce.configuration.identifiesRequests { fields[.xRequestID] = nil }
         fields.append(inForce.via(of: head.receivedProtocol))
         // The client of a forward proxy is not the origin's concern.
-        if !routes.forwards {
+        if !isForwarded {
             ForwardedFields.appendClient(admission.client, to: &fields, behind: isTrusted ? head.fields : [:])
         }
         var originHead = Self.originHead(head, routes.routes[choice.route], path: choice.path, fields: fields)
         // A host that is not in the key must not appear in the response, for example in a link. So
         // the host is forwarded only if it is in the key, in the same form.
-        if routes.routes[choice.route].preservesHost, !routes.forwards, head.authority != nil,
+        if routes.routes[choice.route].preservesHost, !isForwarded, head.authority != nil,
             let authority = originHead.authority
         {
             originHead.headerFields.append(HTTPField(name: .xForwardedHost, value: authority))

@@ -39,7 +39,12 @@ extension GatewayService {
         if error is OptionsForGateway { return .whole(optionsHead(context), ByteBuffer()) }
         let reader = ProblemReader(request, client, context.inForce.configuration, on: route, engine.contacts)
         let problem = problem(error, for: reader).shown(isTrusted: reader.isTrusted)
-        if problem.code == Problem.Own.unknownHost.rawValue { unknownHosts.note(request.authority, at: clock.now()) }
+        switch problem.code {
+        case Problem.Own.unknownHost.rawValue: unknownHosts.note(request.authority, at: clock.now())
+        case Problem.Own.forbiddenHost.rawValue:
+            unknownHosts.note(request.authority, isForwarded: true, at: clock.now())
+        default: break
+        }
         let (head, content) = problemResponse(problem, context, error, for: reader)
         return .whole(head, content)
     }

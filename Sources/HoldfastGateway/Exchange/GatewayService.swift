@@ -20,6 +20,8 @@ final class GatewayService: Sendable {
     let admission: Admission
     let health: HealthReporters
     let tasks = ExchangeTasks()
+    /// The hosts that clients of the forward proxy chose.
+    let chosenHosts = Mutex(ChosenHosts())
     /// `nil` if requests get no spans. Their trace contexts then pass unchanged.
     let tracer: RequestTracer?
 

@@ -1,7 +1,10 @@
+import GatewayRouting
 import HTTPCache
 import HTTPTypes
+import HTTPWire
 import HoldfastTracing
 import NIOCore
+import Synchronization
 
 /// The decision about one request, made before the hot table and before the request is decoded.
 enum RequestAdmission {
@@ -60,7 +63,7 @@ extension ClientExchange {
                         at: record.start,
                         session.service.configuration
                     )
-                    ?? routeProblem()
+                    ?? routeProblem() ?? hostProblem()
             }
         guard let problem else { return begin(repeatsFields: repeatsFields) }
         session.telemetry.begin(request.method, of: session.client)
@@ -69,6 +72,16 @@ extension ClientExchange {
         let inForce = session.service.inForce
         record.requestID = inForce.requestID(of: request, from: session.admission)
         finish(with: response(to: GatewayService.Rejection(problem: problem), responseContext))
+    }
+
+    /// Limits the number of hosts that clients of the forward proxy choose.
+    private func hostProblem() -> Problem? {
+        let (service, inForce) = (session.service, session.service.inForce)
+        guard inForce.hasProxy, let host = request.authority, inForce.configuration.routes.forward(request),
+            inForce.configuration.routes.proxy?.isChosenByClients(host.name) == true
+        else { return nil }
+        let isAdmitted = service.chosenHosts.withLock { $0.admit(host.name, at: record.start) }
+        return isAdmitted ? nil : .tooManyHosts
     }
 
     /// Asks the checks of the request's route. They come after decoding, because only the host and

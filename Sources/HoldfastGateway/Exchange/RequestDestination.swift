@@ -51,6 +51,8 @@ extension ConfigurationInForce {
     /// Every forwarded request asks. A method of the configuration itself, which is a large value,
     /// would copy it each time.
     func ownResponse(to request: GatewayRequest, from client: GatewayClient) -> OwnResponse? {
+        // Another host's paths mean nothing here.
+        if hasProxy, configuration.routes.forward(request) { return nil }
         if let check = healthCheck(request) { return .health(check) }
         return fixedRoute(of: request, from: client).map { .fixed($0) }
     }

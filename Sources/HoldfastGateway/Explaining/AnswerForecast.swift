@@ -81,14 +81,9 @@ package struct AnswerForecast: Sendable {
     /// Returns the gateway's own response to a request, if it has one.
     package func result(for asked: Request, at now: NIODeadline) -> Result {
         let client = GatewayClient(address: asked.client, isSecure: asked.target.scheme == "https")
-        let request = GatewayRequest(
-            method: asked.method,
-            target: asked.target.requestTarget,
-            authority: RequestedHost(asked.target.authority),
-            fields: asked.fields,
-            receivedProtocol: .http11,
-            content: .none
-        )
+        let request = routes.asked(asked.target, asked.method, asked.fields) {
+            configuration.fixedRoutes.names(host: $0)
+        }
         let requester = asked.client.map { _ in
             ClientAdmission(client, by: admission, settings: 0, configuration).requester(asked.fields, configuration)
         }
@@ -103,7 +98,8 @@ package struct AnswerForecast: Sendable {
         switch RequestDestination(of: request, from: client, inForce, rulesHavePaths: rulesHavePaths) {
         case .health(let check): result.answer = GatewayAnswer(check)
         case .fixed(let route): result.answer = GatewayAnswer(route, to: request.target)
-        case .rejected(let problem): result.answer = GatewayAnswer(problem, by: "routes")
+        case .rejected(let problem):
+            result.answer = GatewayAnswer(problem, by: routes.forward(request) ? "forward-proxy" : "routes")
         case .route(let choice):
             guard inForce.routeChecks.indices.contains(choice.route), let checks = inForce.routeChecks[choice.route]
             else { break }

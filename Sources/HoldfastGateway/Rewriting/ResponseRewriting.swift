@@ -34,9 +34,11 @@ final class ResponseRewriting: Sendable {
     /// Whether any content is rewritten.
     var concernsContent: Bool { !settings.bodies.isEmpty }
 
-    /// Returns the client that a request's response is rewritten for.
-    func client(_ client: GatewayClient, of request: GatewayRequest) -> RewriteClient {
+    /// Returns the client that a request's response is rewritten for; `nil` if it requested the
+    /// origin's own URL.
+    func client(_ client: GatewayClient, of request: GatewayRequest) -> RewriteClient? {
         let scheme = client.scheme(of: request.fields, by: configuration)
+        if configuration.routes.forward(request) { return RewriteClient(ofProxy: request, scheme: scheme) }
         let authority = request.authority?.authority(for: scheme)
         return RewriteClient(map, route: route, scheme: scheme, authority: authority)
     }
@@ -46,12 +48,13 @@ final class ResponseRewriting: Sendable {
     /// Rewrites a response's fields.
     ///
     /// - Returns: whether a field contains something that belongs to an origin.
-    func rewriteFields(_ fields: inout HTTPFields, for client: @autoclosure () -> RewriteClient) -> Bool {
+    func rewriteFields(_ fields: inout HTTPFields, for client: @autoclosure () -> RewriteClient?) -> Bool {
         // By index, because a loop over the fields would copy each one.
         let places = fields.indices
         guard settings.location, places.contains(where: { ReferenceFields.contains(fields[$0].name.canonicalName) })
         else { return false }
-        var rewriter = FieldRewriter(for: client())
+        guard let client = client() else { return false }
+        var rewriter = FieldRewriter(for: client)
         rewriter.rewrite(&fields)
         return rewriter.hasFound
     }
@@ -135,7 +138,7 @@ extension ResponseRewriting: ContentTransform {
             // The content has the URLs that this client requests.
             head.isForOneClient = true
             guard response.hasContent(head.response.status) else { return .unchanged }
-            let client = client(response.admission.client, of: response.request)
+            guard let client = client(response.admission.client, of: response.request) else { return .unchanged }
             return .transformed(BodyRewriter(for: client, contentType: head.response.headerFields[.contentType]))
         }
     }

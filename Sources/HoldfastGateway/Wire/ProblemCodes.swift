@@ -8,6 +8,7 @@ extension Problem {
     enum Own: String, CaseIterable {
         case clientNotAllowed = "client-not-allowed"
         case dotSegment = "dot-segment"
+        case forbiddenHost = "forbidden-host"
         case forbiddenPort = "forbidden-port"
         case `internal`
         case invalidPurge = "invalid-purge"
@@ -21,6 +22,7 @@ extension Problem {
         case proxyPassword = "proxy-password"
         case tooManyConnections = "too-many-connections"
         case tooManyConnectionsOfClient = "too-many-connections-of-client"
+        case tooManyHosts = "too-many-hosts"
         case tooManyRequests = "too-many-requests"
         case tooManyTunnels = "too-many-tunnels"
         case unknownHost = "unknown-host"

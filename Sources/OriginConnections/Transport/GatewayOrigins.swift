@@ -1,4 +1,5 @@
 import GatewayRouting
+import HTTPCacheSemantics
 import HoldfastConfiguration
 import NIOCore
 import TLSCertificates
@@ -38,9 +39,14 @@ public struct GatewayOrigins: Sendable {
                 times: times,
                 limitsConnecting: configuration.limitsConnecting
             )
-            let known = previous?.sites[endpoint]
-            sites[endpoint] =
-                known?.plan == plan ? known : OriginSite(plan, endpoint) { [securities] in securities[$0] }
+            let target = try TargetURI(url)
+            let named = OriginEndpoint(namedByClient: target)
+            let isNamed = configuration.routes?.proxy?.leads(to: target) == true
+            for endpoint in isNamed ? [endpoint, named] : [endpoint] {
+                let known = previous?.sites[endpoint]
+                sites[endpoint] =
+                    known?.plan == plan ? known : OriginSite(plan, endpoint) { [securities] in securities[$0] }
+            }
         }
     }
 
@@ -66,7 +72,7 @@ public struct GatewayOrigins: Sendable {
     /// Returns the sites that routes lead to, in order of their names. Other sites are used only as
     /// mirrors.
     func sites(of routes: GatewayRoutes) -> [OriginSite] {
-        Set(routes.routes.map(\.endpoint)).compactMap { sites[$0] }.sorted { $0.name < $1.name }
+        Set(routes.own.map(\.endpoint)).compactMap { sites[$0] }.sorted { $0.name < $1.name }
     }
 
     /// Drains these servers, by the origin's URL, and ends the drain of all others.

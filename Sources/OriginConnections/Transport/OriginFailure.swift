@@ -75,7 +75,7 @@ extension TransportError {
                 + (isNamedByCommand ? "." : ", or set 'addresses'.")
             self.init(code: .nameResolution, message: message, cause: error)
         case _ where ForbiddenDestination(error) != nil:
-            let message = ForbiddenDestination(error)?.message("\(endpoint)") ?? ""
+            let message = ForbiddenDestination(error)?.message("\(endpoint)", isNamedByCommand: isNamedByCommand) ?? ""
             self.init(code: .connect, message: message, cause: error)
             connectionFailure = .blocked
         default:

@@ -36,6 +36,8 @@ final class OriginServer: Sendable {
     ) {
         var place = endpoint
         place.address = address
+        // The operator chose the address.
+        if address != nil { place.isNamedByClient = false }
         self.place = place
         self.name = address.map { "\($0)" } ?? name
         self.times = times

@@ -107,7 +107,7 @@ extension OriginTLS {
     ///
     /// - Throws: ``OriginTransport/TrustFailure``
     func prepare(for routes: GatewayRoutes, _ origins: GatewayOrigins) throws(OriginTransport.TrustFailure) {
-        for route in routes.routes {
+        for route in routes.own {
             let endpoints: [OriginEndpoint] =
                 if let site = origins.site(of: route.endpoint) {
                     site.servers.filter { $0.security == nil }.map(\.endpoint)

@@ -99,7 +99,7 @@ final class OriginTelemetry: MetricsCollector {
     func configure(_ routes: GatewayRoutes, _ origins: GatewayOrigins?) {
         labels.configure(routes.originNames)
         state.withLock { state in
-            for route in routes.routes where labels.label(of: route.origin.name) != OriginLabels.other {
+            for route in routes.own where labels.label(of: route.origin.name) != OriginLabels.other {
                 state.names[route.endpoint] = route.origin.name
             }
             state.sites = origins?.sites(of: routes) ?? []
@@ -193,9 +193,9 @@ extension OriginTelemetry.Labels {
 }
 
 extension GatewayRoutes {
-    /// The origins in order, without duplicates.
+    /// The origins in order, without duplicates. Those that clients name have no labels.
     fileprivate var originNames: [String] {
         var seen: Set<String> = []
-        return routes.map(\.origin.name).filter { seen.insert($0).inserted }
+        return own.map(\.origin.name).filter { seen.insert($0).inserted }
     }
 }

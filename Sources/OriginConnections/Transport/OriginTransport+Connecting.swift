@@ -13,6 +13,7 @@ extension OriginTransport {
     func connect(to message: OriginRequest, on eventLoop: any EventLoop) -> EventLoopFuture<OriginConnection> {
         let endpoint = message.endpoint
         let (configuration, pool) = (configuration, pool)
+        let policy = policy(for: endpoint)
         let context: NIOSSLContext?
         do {
             context = endpoint.isSecure ? try message.server?.security?.context ?? tls.context(for: endpoint) : nil
@@ -33,7 +34,7 @@ extension OriginTransport {
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
-                    if let policy = configuration.destinations { try pipeline.addHandler(DestinationGuard(policy)) }
+                    if let policy { try pipeline.addHandler(DestinationGuard(policy)) }
                     var arrivals: ArrivalCounter?
                     if let context {
                         let counter = ArrivalCounter()
@@ -64,11 +65,19 @@ extension OriginTransport {
                 return handler.connection ?? OriginConnection(handler: handler, channel: channel)
             }
             .flatMapErrorThrowing { error in
-                // Only the proxy of a command restricts destinations.
                 let isNamedByCommand = configuration.destinations != nil
                 let failure = TransportError(connecting: endpoint, error, isNamedByCommand: isNamedByCommand)
                 throw OriginFailure(error: failure, isBeforeResponse: true)
             }
+    }
+
+    /// Returns the addresses that an endpoint may have; `nil` for any, because the configuration
+    /// names the endpoint.
+    private func policy(for endpoint: OriginEndpoint) -> DestinationPolicy? {
+        if let policy = configuration.destinations { return policy }
+        guard endpoint.isNamedByClient else { return nil }
+        // A reload may have removed the proxy.
+        return currentRoutes?.proxy?.destinations ?? DestinationPolicy(allowsPrivate: false)
     }
 
     /// Waits for a channel's handshake, on its event loop.

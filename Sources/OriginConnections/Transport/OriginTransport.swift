@@ -52,7 +52,8 @@ public final class OriginTransport: Transport {
         public var maximumIdleConnections = 64
         /// A PEM file of trusted certificates that replace the system's.
         public var trustRootsFile: String?
-        /// The addresses that may be connected to; `nil` for all.
+        /// The addresses that may be connected to; `nil` for all, except where a client of a
+        /// forward proxy names the host.
         package var destinations: DestinationPolicy?
 
         /// Creates the default settings.

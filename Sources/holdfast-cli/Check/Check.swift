@@ -97,7 +97,7 @@ struct Check: AsyncParsableCommand {
 
     private func examine(_ configuration: Configuration) async throws -> Report {
         // A configuration without routes is for the library.
-        let gateway = configuration.routeCount == 0 ? nil : try GatewayConfiguration(configuration)
+        let gateway = configuration.isForGateway ? try GatewayConfiguration(configuration) : nil
         var warnings = try ConfigurationCheck.warnings(of: configuration, gateway)
         if gateway != nil, let warning = warningOfNoStore(configuration) { warnings.append(warning) }
         var offline = OfflineResponses(gateway?.routes, configuration.rules, schemes: configuration.clientSchemes)

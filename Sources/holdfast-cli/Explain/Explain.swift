@@ -195,7 +195,7 @@ struct Explain: AsyncParsableCommand {
 
     private func request(to asked: inout ExplainedTarget, _ file: Configuration) throws -> CacheRequest {
         var request = try request(to: asked.target)
-        if !file.routes.isEmpty, file.clientSchemes.count > 1 { asked.addScheme(to: &request.head.headerFields) }
+        if !file.leadsNowhere, file.clientSchemes.count > 1 { asked.addScheme(to: &request.head.headerFields) }
         return request
     }
 
@@ -209,7 +209,7 @@ struct Explain: AsyncParsableCommand {
         guard secret.count >= 16 else {
             throw CommandFailure("The store's secret cannot be read. Check the store with 'cache-dump stats'.")
         }
-        let kind = kind ?? (file.routes.isEmpty ? .private : .shared)
+        let kind = kind ?? (file.leadsNowhere ? .private : .shared)
         let engine = CacheEngine(
             store: store.responses,
             transport: NoTransport(),
@@ -220,7 +220,7 @@ struct Explain: AsyncParsableCommand {
             rules: file.rules.isEmpty ? nil : file.rules,
             logger: logger
         )
-        engine.selectsByScheme = !file.routes.isEmpty && file.clientSchemes.count > 1
+        engine.selectsByScheme = !file.leadsNowhere && file.clientSchemes.count > 1
         let instant = at?.timestamp(now: SystemWallClock().now())
         let explanation = try await engine.explanation(of: request, in: store, at: instant)
         await engine.shutDown()
@@ -263,7 +263,7 @@ struct Explain: AsyncParsableCommand {
     ///
     /// - Throws: `ExitCode` if the routes cannot be used. Errors are written to standard error.
     private func explained(by file: Configuration, _ logger: Logger) throws -> [ExplainedTarget] {
-        guard !file.routes.isEmpty else {
+        guard !file.leadsNowhere else {
             guard client == nil else { throw CommandFailure("'--client' needs a file with routes, in '--config'.") }
             return try targets().map { ExplainedTarget(target: $0) }
         }

@@ -14,6 +14,9 @@ struct ExplainedTarget {
     private(set) var notes: [String] = []
     /// The scheme that a client uses, taken from its URL; `nil` for an origin's URL.
     private var clientScheme: String?
+    /// Whether the gateway is a forward proxy for the target. Such origins learn nothing about its
+    /// clients.
+    private var isForwarded = false
 
     /// A target that is no gateway's.
     init(target: TargetURI) { self.target = target }
@@ -22,6 +25,7 @@ struct ExplainedTarget {
     init(_ asked: AnswerForecast.Request, _ forecast: AnswerForecast, at now: NIODeadline = .now()) {
         let url = asked.target
         let mapping = forecast.routes.mapping(of: url, isClients: asked.client != nil)
+        isForwarded = mapping.flatMap { forecast.routes.endpoint(for: $0.target) }?.isNamedByClient == true
         if let mapping, mapping.route == nil {
             target = url
             notes = ["an origin URL, used as it is"]
@@ -46,7 +50,8 @@ struct ExplainedTarget {
         // A route with 'respond' may come first.
         if answer != nil, answer?.code == nil { return }
         let name = route.name.map { "route '\($0)'" } ?? "a route"
-        notes.insert("client URL '\(url.redacted)'; \(name) forwards it to '\(route.origin.authority)'", at: 0)
+        let origin = isForwarded ? target.authority : route.origin.authority
+        notes.insert("client URL '\(url.redacted)'; \(name) forwards it to '\(origin)'", at: 0)
         let types = route.rewriting.bodies.map { "'\($0)'" }.joined(separator: ", ")
         if types.isEmpty { return }
         notes.append("content of type \(types) is rewritten for the client; the store keeps the origin's content")
@@ -59,7 +64,7 @@ struct ExplainedTarget {
     /// clients over both schemes sends it to its origins, and stores separate responses for each
     /// scheme.
     mutating func addScheme(to fields: inout HTTPFields) {
-        guard !fields.contains(.clientScheme) else { return }
+        guard !isForwarded, !fields.contains(.clientScheme) else { return }
         let scheme = clientScheme ?? "https"
         fields.append(HTTPField(name: .clientScheme, value: scheme))
         let other = scheme == "https" ? "http" : "https"

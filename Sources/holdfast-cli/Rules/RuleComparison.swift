@@ -133,8 +133,8 @@ struct RuleComparison {
         self.old = old
         self.new = new
         // Without valid routes, no gateway serves the file.
-        oldRoutes = try? (old.routes.isEmpty ? nil : GatewayRoutes(of: old))
-        newRoutes = try? (new.routes.isEmpty ? nil : GatewayRoutes(of: new))
+        oldRoutes = try? (old.leadsNowhere ? nil : GatewayRoutes(of: old))
+        newRoutes = try? (new.leadsNowhere ? nil : GatewayRoutes(of: new))
         self.policy = policy
         self.exampleLimit = exampleLimit
     }

@@ -38,7 +38,7 @@ struct RuleOptions: ParsableArguments {
         switch kind {
         case .shared: CachePolicy(kind: .shared)
         case .private: CachePolicy(kind: .private)
-        case nil: CachePolicy(kind: configuration.routeCount == 0 ? .private : .shared)
+        case nil: CachePolicy(kind: configuration.isForGateway ? .shared : .private)
         }
     }
 

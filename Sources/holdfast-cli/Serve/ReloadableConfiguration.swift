@@ -111,7 +111,7 @@ actor ReloadableConfiguration: ConfigurationOperations {
     }
 
     nonisolated var routeNames: [String] {
-        current.withLock { $0.settings.gateway.routes }.routes.compactMap(\.name)
+        current.withLock { $0.settings.gateway.routes }.names
     }
 
     nonisolated var routeModes: [RouteMode] { current.withLock { $0.settings.routeModes } }
@@ -158,7 +158,7 @@ actor ReloadableConfiguration: ConfigurationOperations {
         log(read.file.rejectedFiles, since: known)
         report.ineffectiveSwitches = parts.switches.switches.withoutSubject(
             origins: read.origins,
-            routes: read.gateway.routes.routes.compactMap(\.name),
+            routes: read.gateway.routes.names,
             servers: parts.transport.originServers.mapValues { $0.map(\.name) }
         ).map(\.withoutEffect)
         logReload(report, of: read, rejected)

@@ -7,7 +7,7 @@ extension ServeSettings {
     /// The origins of the routes, without duplicates.
     var origins: [String] {
         var seen: Set<String> = []
-        return gateway.routes.routes.map { "\($0.origin.scheme)://\($0.origin.authority)" }
+        return gateway.routes.own.map { "\($0.origin.scheme)://\($0.origin.authority)" }
             .filter { seen.insert($0).inserted }
     }
 

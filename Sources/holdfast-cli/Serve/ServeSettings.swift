@@ -56,9 +56,9 @@ struct ServeSettings: Sendable {
         // Without routes, the requests of a command go to the origins that they name.
         let forwards = job != nil && named.origin == nil && file.routeCount == 0
         proxy = forwards ? ProxySettings() : nil
-        guard forwards || named.origin != nil || file.routeCount > 0 else {
+        guard forwards || named.origin != nil || file.isForGateway else {
             throw CommandFailure(
-                "'\(named.file ?? "")' has no routes. Add 'routes' to the file, or set an origin with '--origin'."
+                "'\(named.file ?? "")' has no routes. Add 'routes' or 'forward-proxy' to the file, or set an origin with '--origin'."
             )
         }
         if let store = named.store ?? file.storeFolder {

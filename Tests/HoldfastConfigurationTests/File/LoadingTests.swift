@@ -17,6 +17,7 @@ import Testing
         clients: {trusted: [10.0.0.0/8, "fd00::/8"], cache-status: trusted, request-id: on, trace: forward, allow: [0.0.0.0/0, "::/0"], deny: [203.0.113.0/24]}
         health: {path: /healthz, live: /live, ready: /ready}
         metrics: {listen: 0.0.0.0:9464, public: true, token: metrics.token, tls: {certificates: [{name: m, chain: m.pem, key: m.key}]}}
+        forward-proxy: {hosts: [deb.example, {host: "*.debian.example", upgrade: https}], prefix: /via, ports: [8080, 8443], addresses: ["fd00::/8"], allow: [10.0.0.0/8]}
         store: {path: api.store, budget: 10 GiB, memory: 64 MiB, largest-resident-body: 256 KiB, variants-per-key: 32, secure-delete: false, keep-offline-copies: true,
                 quotas: {tags: {images: 1 GiB}, origins: {"https://api.example.com": 2 GiB}, each-origin: 1 GiB}}
         limits: {connections: 10000, connections-per-client: 100, request-body: 1 GiB, upload-rate: 1 KiB, in-flight-per-origin: 256, waiting-per-origin: 4096, keyed-content: 1 MiB, request-head: 64 KiB, tunnels: 500, response-memory: 128 MiB, requests: {rate: 600/m, burst: 200, by: prefix}}
@@ -138,6 +139,10 @@ import Testing
         #expect(configuration.metrics.listen == "0.0.0.0:9464" && configuration.metrics.isPublic)
         #expect(configuration.metrics.token == "metrics.token")
         #expect(configuration.metrics.tls?.certificates == [.init(name: "m", chain: "m.pem", key: "m.key")])
+        let proxy = configuration.forwardProxy
+        #expect(proxy.hosts == [.init(name: "deb.example"), .init(name: "*.debian.example", upgrades: true)])
+        #expect(proxy.prefix == "/via" && proxy.ports == [8080, 8443])
+        #expect(proxy.addresses == [AddressRange("fd00::/8")] && proxy.allow == [AddressRange("10.0.0.0/8")])
         let lists = configuration.clients.lists
         #expect(lists.allow.map(\.description) == ["0.0.0.0/0", "::/0"])
         #expect(lists.deny == [AddressRange("203.0.113.0/24")])

@@ -1,13 +1,70 @@
-import LibC
+import HoldfastConfiguration
 import NIOCore
 import Testing
 
-@testable import OriginConnections
+@testable import GatewayRouting
 
 @Suite(.timeLimit(.minutes(20))) struct DestinationPolicyTests {
     private func refusal(_ address: String, allowsPrivate: Bool = false) throws -> DestinationPolicy.Refusal? {
         let address = try SocketAddress(ipAddress: address, port: 443)
-        return DestinationPolicy(allowsPrivate: allowsPrivate).refusal(of: address)
+        return DestinationPolicy(allowsPrivate: allowsPrivate).refusal(of: address) { nil }
+    }
+
+    /// The policy of a gateway that listens on port 8080.
+    private func gateways(_ allowed: [String] = []) throws -> DestinationPolicy {
+        var policy = DestinationPolicy(allowsPrivate: false)
+        policy.allowed = try allowed.map { try #require(AddressRange($0)) }
+        policy.ownPorts = [8080]
+        return policy
+    }
+
+    private func refusal(
+        _ address: String,
+        port: Int = 443,
+        by policy: DestinationPolicy,
+        own: Set<[UInt8]>? = []
+    ) throws -> DestinationPolicy.Refusal? {
+        try policy.refusal(of: SocketAddress(ipAddress: address, port: port)) { own }
+    }
+
+    @Test(arguments: [
+        ("10.0.0.7", "10.0.0.0/8"), ("169.254.1.1", "169.254.1.1"), ("127.0.0.1", "127.0.0.1"), ("::1", "::1"),
+        ("::ffff:10.0.0.7", "10.0.0.7"), ("fd00::1", "fd00::/8"), ("64:ff9b::a00:1", "64:ff9b::a00:1"),
+    ])
+    func listedAddressesAreReached(address: String, range: String) throws {
+        #expect(try refusal(address, by: gateways()) != nil)
+        #expect(try refusal(address, by: gateways([range])) == nil)
+        #expect(try refusal(address, by: gateways(["192.0.2.0/24"])) != nil)
+    }
+
+    /// A translated address is another way to the machine, which the list must name itself.
+    @Test func listedAddressesAreNotReachedByTranslation() throws {
+        let policy = try gateways(["10.0.0.0/8", "127.0.0.1"])
+        #expect(try refusal("64:ff9b::a00:1", by: policy) == .privateNetwork)
+        #expect(try refusal("2002:7f00:1::", by: policy) == .loopback)
+    }
+
+    @Test func groupsAreRefusedEvenIfListed() throws {
+        #expect(try refusal("224.0.0.1", by: gateways(["224.0.0.0/4"])) == .multicast)
+    }
+
+    /// Mutant: an address of an interface is another machine's.
+    @Test(arguments: ["203.0.113.5", "::ffff:203.0.113.5", "64:ff9b::cb00:7105", "2001:db8::5"])
+    func addressesOfThisMachineAreRefused(address: String) throws {
+        let v6 = try #require(AddressRange.bytes(of: "2001:db8::5"))
+        let own: Set<[UInt8]> = [[203, 0, 113, 5], v6]
+        #expect(try refusal(address, by: gateways(), own: own) == .loopback)
+        #expect(try refusal(address, by: gateways(), own: []) == nil)
+        #expect(try refusal(address, by: gateways(), own: nil) == .loopback)
+        #expect(try refusal(address, by: gateways(["203.0.113.5", "2001:db8::5", address]), own: own) == nil)
+    }
+
+    /// Mutant: a listed address leads to the gateway's own listeners too.
+    @Test(arguments: ["127.0.0.1", "::1", "0.0.0.0", "::ffff:127.0.0.1", "203.0.113.5"])
+    func ownListenersAreNeverReached(address: String) throws {
+        let policy = try gateways(["0.0.0.0/0", "::/0"])
+        #expect(try refusal(address, port: 8080, by: policy, own: [[203, 0, 113, 5]]) == .ownListener)
+        #expect(try refusal(address, port: 8081, by: policy, own: [[203, 0, 113, 5]]) == nil)
     }
 
     @Test(arguments: [
@@ -54,6 +111,6 @@ import Testing
 
     @Test func socketsWithoutAnAddressAreRefused() throws {
         let address = try SocketAddress(unixDomainSocketPath: "/tmp/a")
-        #expect(DestinationPolicy(allowsPrivate: true).refusal(of: address) == .noAddress)
+        #expect(DestinationPolicy(allowsPrivate: true).refusal(of: address) { nil } == .noAddress)
     }
 }

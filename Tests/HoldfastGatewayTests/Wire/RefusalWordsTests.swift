@@ -27,7 +27,10 @@ import Testing
             "GET /\(String(repeating: "a", count: 500)) HTTP/1.1\r\n", tooLarge,
             "The request line has more than 500 bytes. Send a shorter URL."
         ),
-        ("CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", malformed, "CONNECT opens a tunnel through a forward proxy,"),
+        (
+            "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", malformed,
+            "CONNECT opens a tunnel through a forward proxy, and the gateway opens none."
+        ),
         (
             "PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n", malformed,
             "The connection begins with a PROXY protocol header, which this listener does not expect."

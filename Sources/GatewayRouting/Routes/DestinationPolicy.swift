@@ -1,17 +1,19 @@
-import HoldfastConfiguration
+package import HoldfastConfiguration
 package import NIOCore
 
-/// The addresses that the proxy of a command may connect to.
+/// The addresses that a proxy may connect to, where its clients name the host.
 ///
-/// A command could otherwise reach services of this machine and its network through the proxy that
+/// A client could otherwise reach services of this machine and its network through the proxy that
 /// it could not reach itself, for example because it runs in a namespace. The check is on the
 /// address that is connected to, so a name that resolves to another address a moment later does not
 /// evade it.
 package struct DestinationPolicy: Sendable, Hashable {
     /// A kind of addresses that is refused.
     package enum Refusal: String, Error, Sendable, Hashable, CaseIterable {
-        /// This machine: 127.0.0.0/8, 0.0.0.0/8, ::1 and ::
+        /// This machine: 127.0.0.0/8, 0.0.0.0/8, ::1 and ::, and the addresses of its interfaces
         case loopback
+        /// A listener of the gateway itself
+        case ownListener
         /// 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, 100.64.0.0/10, fc00::/7, fec0::/10, and
         /// 64:ff9b:1::/48, which networks translate for themselves (RFC 8215)
         case privateNetwork
@@ -27,28 +29,47 @@ package struct DestinationPolicy: Sendable, Hashable {
     package var allowsPrivate: Bool
     /// Whether loopback is allowed. For tests, whose origins are there.
     package var allowsLoopback = false
+    /// Addresses that are allowed although they are private, link-local or this machine's.
+    package var allowed: [AddressRange] = []
+    /// The ports of the gateway's own listeners, which are refused on this machine even if its
+    /// address is allowed. `nil` for a gateway that listens on loopback alone.
+    package var ownPorts: Set<UInt16>?
 
     package init(allowsPrivate: Bool) { self.allowsPrivate = allowsPrivate }
 
     /// Returns why the proxy does not connect to an address; `nil` if it does.
-    package func refusal(of address: SocketAddress) -> Refusal? {
-        refusal(of: address.ipAddress.flatMap { AddressRange.bytes(of: $0) } ?? [])
+    ///
+    /// - Parameter own: returns the addresses of this machine's interfaces, each as bytes; `nil` if
+    ///   they are not known, so that any address may be one. Called only if ``ownPorts`` is set.
+    package func refusal(of address: SocketAddress, own: () -> Set<[UInt8]>?) -> Refusal? {
+        guard let bytes = address.ipAddress.flatMap({ AddressRange.bytes(of: $0) }) else { return .noAddress }
+        let plain = bytes.count == 16 ? Self.embedded(in: bytes) ?? bytes : bytes
+        let isOwn = ownPorts != nil && own()?.contains(plain) ?? true
+        return refusal(of: bytes, port: UInt16(clamping: address.port ?? 0), isOwn: isOwn)
     }
 
     /// Returns why the proxy does not connect to an address; `nil` if it does.
     ///
-    /// - Parameter bytes: 4 or 16 bytes in network order.
-    package func refusal(of bytes: [UInt8]) -> Refusal? {
-        let kind: Refusal?
-        switch bytes.count {
-        case 4: kind = Self.kind(ofIPv4: bytes)
-        case 16: kind = Self.embedded(in: bytes).flatMap { Self.kind(ofIPv4: $0) } ?? Self.kind(ofIPv6: bytes)
-        default: kind = .noAddress
-        }
+    /// - Parameters:
+    ///   - bytes: 4 or 16 bytes in network order.
+    ///   - isOwn: whether it is an address of this machine.
+    package func refusal(of bytes: [UInt8], port: UInt16, isOwn: Bool = false) -> Refusal? {
+        let kind = isOwn ? .loopback : Self.kind(of: bytes)
+        if kind == .loopback, ownPorts?.contains(port) == true { return .ownListener }
         switch kind {
-        case .privateNetwork, .linkLocal: return allowsPrivate ? nil : kind
-        case .loopback: return allowsLoopback ? nil : kind
-        case .multicast, .noAddress, nil: return kind
+        case .privateNetwork where allowsPrivate, .linkLocal where allowsPrivate: return nil
+        case .loopback where allowsLoopback: return nil
+        case .privateNetwork, .linkLocal, .loopback:
+            return allowed.contains { $0.contains(AddressRange.Parsed(bytes: bytes)) } ? nil : kind
+        case .ownListener, .multicast, .noAddress, nil: return kind
+        }
+    }
+
+    private static func kind(of bytes: [UInt8]) -> Refusal? {
+        switch bytes.count {
+        case 4: kind(ofIPv4: bytes)
+        case 16: embedded(in: bytes).flatMap { kind(ofIPv4: $0) } ?? kind(ofIPv6: bytes)
+        default: .noAddress
         }
     }
 
