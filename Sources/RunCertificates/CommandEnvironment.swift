@@ -30,13 +30,23 @@ package struct CommandEnvironment: Sendable {
     package let aptFile: String
     /// The path of the trust store for Java; `nil` if Java's programs find no proxy.
     package let javaFile: String?
+    /// The path of the home folder with the database that Chromium reads; `nil` for the caller's.
+    package let home: String?
 
-    package init(proxy: String, bundle: String, wgetFile: String, aptFile: String, javaFile: String? = nil) {
+    package init(
+        proxy: String,
+        bundle: String,
+        wgetFile: String,
+        aptFile: String,
+        javaFile: String? = nil,
+        home: String? = nil
+    ) {
         self.proxy = proxy
         self.bundle = bundle
         self.wgetFile = wgetFile
         self.aptFile = aptFile
         self.javaFile = javaFile
+        self.home = home
     }
 
     /// Returns the caller's environment with the variables.
@@ -51,6 +61,7 @@ package struct CommandEnvironment: Sendable {
         result["GIT_HTTP_PROXY_AUTHMETHOD"] = "basic"
         result["WGETRC"] = wgetFile
         result["APT_CONFIG"] = aptFile
+        if let home { result["HOME"] = home }
         if let javaFile {
             let own = javaOptions(javaFile).joined(separator: " ")
             // The last of several values of an option is in force.

@@ -210,6 +210,45 @@ struct HoldfastRecordAnyTests {
         #expect(outcome.status == 64 && outcome.error.contains("'--allow-private'"), "\(outcome)")
     }
 
+    /// The home folder of the run has links to the caller's files, which stay when it is removed.
+    @Test func homeForChromiumKeepsTheCallersFiles() async throws {
+        try await Place.with { place in
+            let (own, tools) = (place.folder.path + "/home", place.folder.path + "/tools")
+            for folder in [own + "/.config", own + "/.pki", tools] {
+                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            }
+            try Data("kept".utf8).write(to: URL(fileURLWithPath: own + "/.config/file"))
+            // It stands for the program that writes the database.
+            let program = tools + "/certutil"
+            try Data("#!/bin/sh\necho \"$1\" >> '\(place.folder.path)/calls'\n".utf8).write(
+                to: URL(fileURLWithPath: program)
+            )
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
+            let script = #"cat "$HOME/.config/file" > "$OUT"; test -d "$HOME/.pki/nssdb" && test "$HOME" != "$1""#
+            let words = ["record", "any", "--store", place.folder.path + "/s", "--chromium", "--", "/bin/sh", "-c"]
+            let outcome = try await Tool("holdfast").run(
+                arguments: words + [script, "sh", own],
+                environment: place.environment.merging(["HOME": own, "PATH": tools + ":/usr/bin:/bin"]) { $1 }
+            )
+            #expect(outcome.status == 0 && place.written == "kept", "\(outcome)")
+            #expect(try String(contentsOfFile: place.folder.path + "/calls", encoding: .utf8) == "-N\n-A\n")
+            #expect(try String(contentsOfFile: own + "/.config/file", encoding: .utf8) == "kept")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: place.temporary).isEmpty)
+        }
+    }
+
+    @Test func databaseForChromiumNeedsAProgram() async throws {
+        try await Place.with { place in
+            let words = ["record", "any", "--store", place.folder.path + "/s", "--chromium", "--", "/bin/true"]
+            let outcome = try await Tool("holdfast").run(
+                arguments: words,
+                environment: place.environment.merging(["PATH": place.temporary]) { $1 }
+            )
+            #expect(outcome.status == 1 && outcome.error.contains("'--chromium' needs 'certutil'"), "\(outcome)")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: place.temporary).isEmpty)
+        }
+    }
+
     @Test func programThatTrustsNoNewAuthorityIsNamed() async throws {
         try await Place.with { place in
             try await SecureOrigin.with { origin, _ in

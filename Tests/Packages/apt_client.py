@@ -6,22 +6,25 @@ import unittest
 from parts import PackageTest, content_of, stale
 
 
+def machine(root, origin, repository, *settings):
+    """A root folder of apt's alone, with `apt.conf`: the machine's own apt is not touched. It knows the packages of a replica by the repository's URL."""
+    for folder in ("etc/apt/apt.conf.d", "etc/apt/preferences.d", "etc/apt/sources.list.d", "var/lib/apt/lists/partial", "var/cache/apt/archives/partial", "var/lib/dpkg", "var/log/apt"):
+        (root / folder).mkdir(parents=True)
+    (root / "var/lib/dpkg/status").touch()
+    (root / "etc/apt/sources.list").write_text(f"deb [signed-by={origin.folder / 'keyring.asc'}] {repository} stable main\n")
+    lines = [f'Dir "{root}";', f'Dir::State::status "{root}/var/lib/dpkg/status";', 'Dir::Bin::dpkg "/usr/bin/dpkg";']
+    lines += ['Acquire::Retries "0";', 'APT::Install-Recommends "false";', *settings]
+    (root / "apt.conf").write_text("\n".join(lines) + "\n")
+    return root
+
+
 class Apt(PackageTest):
     tool = "apt-get"
 
     def machine(self, phase, repository=None, proxy="DIRECT"):
-        """A root folder of apt's alone: the machine's own apt is not touched."""
         root = self.folder / phase
-        for folder in ("etc/apt/apt.conf.d", "etc/apt/preferences.d", "etc/apt/sources.list.d", "var/lib/apt/lists/partial", "var/cache/apt/archives/partial", "var/lib/dpkg", "var/log/apt"):
-            (root / folder).mkdir(parents=True)
-        (root / "var/lib/dpkg/status").touch()
-        keyring = self.replicas[0].folder / "keyring.asc"
-        (root / "etc/apt/sources.list").write_text(f"deb [signed-by={keyring}] {repository or self.gateway.url + '/debian'} stable main\n")
-        (root / "apt.conf").write_text(
-            f'Dir "{root}";\nDir::State::status "{root}/var/lib/dpkg/status";\nAPT::Sandbox::User "root";\nAcquire::Retries "0";\n'
-            f'Dir::Bin::dpkg "/usr/bin/dpkg";\nAPT::Install-Recommends "false";\nAcquire::http::Proxy "{proxy}";\n'
-        )
-        return root
+        settings = 'APT::Sandbox::User "root";', f'Acquire::http::Proxy "{proxy}";'
+        return machine(root, self.replicas[0], repository or self.gateway.url + "/debian", *settings)
 
     def apt(self, root, *arguments):
         return self.succeed(["apt-get", "--quiet", "--yes", *arguments], self.environment(root / "home", APT_CONFIG=str(root / "apt.conf")), root)

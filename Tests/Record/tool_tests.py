@@ -1,14 +1,17 @@
 """Tools without any configuration: recorded once, then replayed with empty caches in a namespace without their origins."""
 
+import os
 import pathlib
 import shutil
 import sys
 
+import apt_client
+import browsers
 import package_tests
 from commands import QUICK
 from parts import content_of
-from recording import RecordTest
-from replicas import crates, git, npm, pypi, site
+from recording import RecordTest, has_other_users
+from replicas import crates, debian, git, npm, pypi, site
 
 SITE = f"https://{site.SITE}"
 
@@ -151,6 +154,80 @@ class Git(OfBaseURL):
 
     def test_git_over_https_is_replayed(self):
         self.check()
+
+
+class Apt(Tool):
+    """apt with folders of its own, and the file that `APT_CONFIG` named before. For root, it downloads as another user."""
+
+    tools, replicas = ("apt-get", "dpkg-deb", "gpg"), ("debian",)
+
+    def test_apt_is_replayed(self):
+        self.check()
+
+    def run_with(self, use, *options):
+        found, outcome = super().run_with(use, *options)
+        if has_other_users():
+            self.assertNotIn("unsandboxed", outcome.error)
+        return found, outcome
+
+    def command(self, target):
+        root = self.folder / "apt"
+        shutil.rmtree(root, ignore_errors=True)
+        settings = [] if has_other_users() else ['APT::Sandbox::User "root";']
+        apt_client.machine(root, self.origins[0], f"https://{debian.HOST}/debian", *settings)
+        self.any.environment["APT_CONFIG"] = str(root / "apt.conf")
+        script = (
+            "set -e; apt-get -q -o APT::Update::Error-Mode=any update; apt-get -q -y install --download-only holdfast-sample\n"
+            'for package in "$2"/var/cache/apt/archives/*.deb; do cp "$package" "$1"; dpkg-deb --extract "$package" "$1/installed"; done'
+        )
+        return ["sh", "-c", script, "sh", str(target), str(root)]
+
+    def content(self, target):
+        found = super().content(target)
+        self.assertLessEqual({"holdfast-sample_1.4.2_all.deb", "installed/usr/share/holdfast-base/data.txt"}, found.keys())
+        return found
+
+
+class Chromium(Tool):
+    """A page of a hundred assets on two hosts, as text and as a picture. Chromium sends no password, so it needs a namespace."""
+
+    tools = ("certutil",)
+    options = ("--chromium", "--isolated")
+    words = ("--headless", "--disable-gpu", "--disable-dev-shm-usage", "--disable-component-update", "--disable-extensions", "--no-first-run")
+
+    def setUp(self):
+        super().setUp()
+        if not browsers.CHROMIUM:
+            self.skipTest("not run: Chromium is missing")
+        # It outlives the home folder of each run.
+        self.kept = pathlib.Path(self.any.environment["HOME"]) / ".config" / "kept"
+        self.kept.parent.mkdir()
+        self.kept.write_text("kept")
+
+    def test_chromium_is_replayed(self):
+        self.check()
+        self.assertEqual("kept", self.kept.read_text())
+        self.assertFalse((self.kept.parents[1] / ".pki").exists())
+
+    def run_with(self, use, *options):
+        # Chromium also asks for updates of its own, each time by another URL. It needs no answer.
+        found, outcome = super().run_with(use, *dict.fromkeys(["--chromium", *options, *(["--allow-refused"] if use == self.any.replay else [])]))
+        own = ("google.com", "googleapis.com", "gvt1.com")
+        outcome.error = "\n".join(line for line in outcome.error.splitlines() if not any(f"{host}/" in line for host in own))
+        return found, outcome
+
+    def command(self, target):
+        words = [browsers.CHROMIUM, *self.words, *(["--no-sandbox"] if os.geteuid() == 0 else []), "--virtual-time-budget=30000"]
+        # A profile of the run alone, without what an earlier run has stored.
+        script = (
+            'set -e; "$@" --user-data-dir="$(mktemp -d)" --dump-dom "$URL" > "$0/page.html"\n'
+            '"$@" --user-data-dir="$(mktemp -d)" --screenshot="$0/page.png" "$URL"'
+        )
+        return ["env", f"URL={SITE}/", "sh", "-c", script, str(target), *words]
+
+    def content(self, target):
+        self.assertIn("<title>20 scripts, 4 documents</title>", (target / "page.html").read_text())
+        return super().content(target)
 
 
 class Java(Tool):

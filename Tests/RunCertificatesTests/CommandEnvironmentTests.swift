@@ -79,6 +79,18 @@ import Testing
         return try #require(variables["JAVA_TOOL_OPTIONS"]).split(separator: " ").map(String.init)
     }
 
+    @Test func homeIsTheCallersUnlessItHasADatabase() {
+        #expect(environment.variables(over: ["HOME": "/home/a"])["HOME"] == "/home/a")
+        let environment = CommandEnvironment(
+            proxy: "",
+            bundle: "/b",
+            wgetFile: "/w",
+            aptFile: "/a",
+            home: "/tmp/run/home"
+        )
+        #expect(environment.variables(over: ["HOME": "/home/a"])["HOME"] == "/tmp/run/home")
+    }
+
     @Test func settingsForAptAreExtended() {
         let text = environment.aptConfiguration(including: "/etc/own.conf")
         #expect(text.hasPrefix("#include \"/etc/own.conf\";\n"))

@@ -50,6 +50,13 @@ struct ProxyOptions: ParsableArguments {
     )
     var includesJava = false
 
+    @Flag(
+        name: .customLong("chromium"),
+        help:
+            "Set HOME to a folder with a certificate database for Chromium, and links to what is in the old one. Needs 'certutil', and '--isolated' because Chromium sends no password. Without '--origin' and '--config'."
+    )
+    var includesChromium = false
+
     /// - Throws: `ValidationError` if the options do not fit the command.
     func check(_ command: [String]) throws {
         guard printsEnvironment else {
@@ -66,9 +73,9 @@ struct ProxyOptions: ParsableArguments {
     /// - Throws: `ValidationError`
     func settings(for standard: ProxySettings?) throws -> ProxySettings? {
         guard var settings = standard else {
-            guard originRoots == nil, !allowsPrivate, ports.isEmpty, !includesJava else {
+            guard originRoots == nil, !allowsPrivate, ports.isEmpty, !includesJava, !includesChromium else {
                 throw ValidationError(
-                    "'--origin-ca', '--allow-private', '--allow-port' and '--java' are for commands without '--origin' and without routes in '--config'. Set 'origins' in the file instead."
+                    "'--origin-ca', '--allow-private', '--allow-port', '--java' and '--chromium' are for commands without '--origin' and without routes in '--config'. Set 'origins' in the file instead."
                 )
             }
             return nil
@@ -82,6 +89,7 @@ struct ProxyOptions: ParsableArguments {
         settings.allowsPrivate = allowsPrivate
         settings.ports.formUnion(ports)
         settings.includesJava = includesJava
+        settings.includesChromium = includesChromium
         settings.needsPassword = !isIsolated
         return settings
     }

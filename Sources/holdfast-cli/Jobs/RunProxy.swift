@@ -22,6 +22,8 @@ struct RunProxy: Sendable {
     private let includesJava: Bool
     private let folder: RunFolder
     private let bundle: String
+    /// The command's home folder; `nil` for the caller's.
+    private let home: String?
     private let events: ProxyEvents
 
     /// - Throws: `CommandFailure`
@@ -71,6 +73,7 @@ struct RunProxy: Sendable {
                 let store = try JavaTrustStore(pem: String(decoding: trusted, as: UTF8.self))
                 _ = try folder.write(Self.javaFile, store.bytes, isPublic: true)
             }
+            home = try settings.includesChromium ? folder.home(trusting: authority.pem, environment) : nil
             let extended = roots.isExtended ? try folder.write("origins.pem", roots.bytes) : nil
             parts = JobProxy(
                 proxy: proxy,
@@ -93,7 +96,8 @@ struct RunProxy: Sendable {
             bundle: bundle,
             wgetFile: folder.path + "/wgetrc",
             aptFile: folder.path + "/apt.conf",
-            javaFile: includesJava ? folder.path + "/" + Self.javaFile : nil
+            javaFile: includesJava ? folder.path + "/" + Self.javaFile : nil,
+            home: home
         )
         let wget = existing["WGETRC"] ?? (existing["HOME"] ?? "") + "/.wgetrc"
         let settings = FileManager.default.contents(atPath: wget).map { String(decoding: $0, as: UTF8.self) } ?? ""

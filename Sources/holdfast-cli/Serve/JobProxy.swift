@@ -9,6 +9,8 @@ struct ProxySettings: Sendable {
     var originRoots: String?
     /// Whether the command's environment has `JAVA_TOOL_OPTIONS`.
     var includesJava = false
+    /// Whether the command's home folder has a database of certificates for Chromium.
+    var includesChromium = false
     /// Whether clients need the password. In a namespace of its own, only the command can connect.
     var needsPassword = true
 }
