@@ -91,6 +91,18 @@ struct HoldfastRecordAnyTests {
         }
     }
 
+    /// Swift's report would show registers, and the memory that they point to.
+    @Test func crashOfTheRecorderEndsItWithoutAReport() async throws {
+        try await Place.with { place in
+            let words = ["record", "any", "--store", place.folder.path + "/s", "--", "/bin/sh", "-c"]
+            let outcome = try await Tool("holdfast").run(
+                arguments: words + ["kill -ABRT $PPID"],
+                environment: place.environment
+            )
+            #expect(outcome.wasKilled && !outcome.error.lowercased().contains("crashed"), "\(outcome)")
+        }
+    }
+
     @Test func untrustedOriginFailsWithTheReason() async throws {
         try await Place.with { place in
             try await SecureOrigin.with { origin, _ in

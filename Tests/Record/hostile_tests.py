@@ -3,6 +3,7 @@
 import base64
 import contextlib
 import http.client
+import http.server
 import os
 import pathlib
 import re
@@ -10,60 +11,14 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 from commands import PATIENCE, PROGRAM, QUICK
-from recording import RecordTest
-from replicas import site
-
-NOBODY = 65_534
-AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-PATH = f"https://{site.SITE}/css/2.css"
+from recording import AS_NOBODY, PATH, ProxyTest, has_other_users
 
 
-def has_other_users():
-    """Whether this process may change its user."""
-    everyone = ["0", "0", "4294967295"]
-    return os.geteuid() == 0 and pathlib.Path("/proc/self/uid_map").read_text().split() == everyone and shutil.which("setpriv") is not None
-
-
-class Hostile(RecordTest):
-    tools = ("curl",)
-
-    @contextlib.contextmanager
-    def proxy(self, *options, before=()):
-        """A recording for a shell: its process and its variables."""
-        command = [*before, *self.any.words("job", (), "--print-env", *options)]
-        process = subprocess.Popen(
-            command, env=self.any.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        try:
-            # The sentence follows the variables.
-            for line in process.stderr:
-                if "serves a shell" in line:
-                    break
-            else:
-                raise AssertionError("The proxy did not start.")
-            variables = {}
-            # The last in their order.
-            while "npm_config_proxy" not in variables:
-                found = re.match(r"export (\w+)='(.*)'$", process.stdout.readline())
-                if found:
-                    variables[found[1]] = found[2]
-            yield process, variables
-        finally:
-            process.kill()
-            process.wait()
-            process.stdout.close()
-            process.stderr.close()
-
-    def curl(self, variables, *words, before=()):
-        done = subprocess.run(
-            [*before, "curl", "-sS", "-o", "/dev/null", "-w", "%{http_code} %{http_connect}", "--proxy", variables["https_proxy"], *words],
-            env=self.any.environment, capture_output=True, text=True, timeout=PATIENCE, check=False,
-        )  # fmt: skip
-        return done.stdout
-
+class Hostile(ProxyTest):
     def test_another_user_without_the_password_gets_407(self):
         if not has_other_users():
             self.skipTest("not run: this process may not change its user")
@@ -122,6 +77,32 @@ class Hostile(RecordTest):
                     self.assertIn(self.curl(variables, f"http://{host}/")[:3], ("502", "503", "504"))
         self.assertEqual([], [request for origin in self.origins for request in origin.requests()])
 
+    def test_a_name_that_leads_to_a_private_address_a_moment_later_is_refused(self):
+        # Neither address is the replica's. The name is looked up in the file for each connection.
+        public, private, name = "9.9.9.9", "10.99.0.250", "moving.example"
+        hosts = pathlib.Path("/etc/hosts")
+        before = hosts.read_text()
+        self.addCleanup(hosts.write_text, before)
+        asked = []
+        with contextlib.ExitStack() as stack:
+            for address in (public, private):
+                # Only this process's network has them.
+                subprocess.run(["ip", "address", "replace", f"{address}/32", "dev", "lo"], check=True)
+                stack.callback(subprocess.run, ["ip", "address", "delete", f"{address}/32", "dev", "lo"], check=True)
+                server = stack.enter_context(http.server.HTTPServer((address, 80), answering(address, asked)))
+                threading.Thread(target=server.serve_forever, daemon=True).start()
+                stack.callback(server.shutdown)
+            self.any.reach = self.any.reach[:2]
+            _, variables = stack.enter_context(self.proxy())
+            for address in (public, private, public):
+                hosts.write_text(f"{before}{address} {name}\n")
+                with self.subTest(address=address):
+                    status = self.curl(variables, f"http://{name}/{len(asked)}")[:3]
+                    self.assertIn(status, ("200",) if address == public else ("502", "503", "504"))
+                    # An origin that failed is asked again a moment later.
+                    time.sleep(1)  # lets time pass
+        self.assertEqual({public}, set(asked))
+
     def test_a_child_that_outlives_the_command_reaches_nothing(self):
         file = self.folder / "late"
         # It leaves the group of the command, and asks once the recorder has ended.
@@ -159,3 +140,19 @@ class Hostile(RecordTest):
     def resident(self, process):
         status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s*(\d+) kB", status)[1]) << 10
+
+
+def answering(address, asked):
+    """A handler that closes each connection, and notes the address of its server."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(address)
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    return Handler

@@ -12,7 +12,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "Jobs"), str(HERE.parent / "Package
 import network  # noqa: E402
 from runner import main  # noqa: E402
 
-GROUPS = {"tools": "tool_tests", "hostile": "hostile_tests"}
+GROUPS = {"tools": "tool_tests", "hostile": "hostile_tests", "secrets": "secret_tests"}
 
 if __name__ == "__main__":
     network.enter()

@@ -14,6 +14,7 @@ import Synchronization
 struct RunProxy: Sendable {
     private static let user = "holdfast"
     private static let javaFile = "trusted.jks"
+    private static let crashSignals = [SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP]
 
     /// The parts for the gateway.
     let parts: JobProxy
@@ -34,6 +35,8 @@ struct RunProxy: Sendable {
         guard cprocess_hideMemory() == 0 else {
             throw CommandFailure("The memory of this process cannot be hidden: \(String(cString: strerror(errno))).")
         }
+        // Swift's report of a crash shows registers, and the memory that they point to.
+        for number in Self.crashSignals { signal(number, SIG_DFL) }
         var random = SystemRandomNumberGenerator()
         let password = (0..<4).map { _ in String(UInt64.random(in: .min ... .max, using: &random), radix: 36) }.joined()
         let credentials = settings.needsPassword ? "\(Self.user):\(password)" : nil
