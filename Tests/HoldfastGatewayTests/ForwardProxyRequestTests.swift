@@ -1,3 +1,4 @@
+import HTTPCacheOperations
 import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastConfiguration

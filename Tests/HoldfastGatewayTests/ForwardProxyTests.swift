@@ -1,3 +1,4 @@
+import HTTPCache
 import HTTPCacheSemantics
 import HoldfastConfiguration
 import HoldfastTesting

@@ -24,6 +24,14 @@ final class CachedReads {
     private let files: [UnsafeMutablePointer<sqlite3_file>]
     private let tables: [UnsafeMutablePointer<Table>]
 
+    /// Whether reads may wait for the disk. If not, a read that would wait fails, and ends the
+    /// connection's transaction.
+    var mayWait = true {
+        didSet {
+            for table in tables { table.pointee.mayWait = mayWait }
+        }
+    }
+
     /// `SQLITE_IOERR_BLOCKED`. SQLite ends the transaction after this error, as after every failed
     /// read.
     private static let wouldWait: Int32 = SQLITE_IOERR | 11 << 8
@@ -60,16 +68,6 @@ final class CachedReads {
 
     deinit {
         for table in tables { table.deallocate() }
-    }
-
-    /// Runs `body`. A read in it that would wait for the disk fails, and ends the connection's
-    /// transaction.
-    func withoutWaiting<Result>(_ body: () throws -> Result) rethrows -> Result {
-        for table in tables { table.pointee.mayWait = false }
-        defer {
-            for table in tables { table.pointee.mayWait = true }
-        }
-        return try body()
     }
 
     /// The function for reading, in place of SQLite's.

@@ -130,9 +130,9 @@ private final class Reader: @unchecked Sendable {
         var result: Result?
         _ = lock.withLockIfAvailable { _ in
             guard let connection, let reads = connection.cachedReads, hasSnapshot(of: commits.value) else { return }
-            result = try? reads.withoutWaiting {
-                try readInSnapshot(connection, keepsIt: true, keepsSnapshots, body)
-            }
+            reads.mayWait = false
+            defer { reads.mayWait = true }
+            result = try? readInSnapshot(connection, keepsIt: true, keepsSnapshots, body)
         }
         return result
     }

@@ -84,7 +84,7 @@ import Testing
         try await store.close()
     }
 
-    /// Mutant: `withoutWaiting` that lets reads wait.
+    /// Mutant: `mayWait` that has no effect.
     @Test func doesNotWaitForPagesThatAreNotInMemory() async throws {
         let store = try await openFilled(200)
         let pages = try PageCache(database)
