@@ -138,7 +138,7 @@ extension GatewayServer {
         // The channels have their own copies.
         for socket in sockets { try await share(socket.number, kind, loops, &open) }
         try claim.publish(mode: mode_t(mode))
-        open.addresses.append(ListenAddress(host: path, port: 0))
+        open.addresses.append(ListenAddress(path: path))
     }
 
     /// Accepts connections from one socket on one loop, through a copy of its descriptor, and

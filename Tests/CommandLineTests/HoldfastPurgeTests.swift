@@ -206,7 +206,10 @@ struct HoldfastPurgeTests {
                 let dryRun = try await folder.purge(["--tag", "news", "--remove", "--dry-run"])
                 #expect(dryRun.status == 0 && dryRun.text.hasPrefix("Would remove 2 responses, "), "\(dryRun)")
                 let purge = try await folder.purge(["--tag", "news", "--remove"])
-                #expect(purge.text.hasPrefix("Removed 2 responses, ") && purge.error == "", "\(purge)")
+                #expect(purge.text.hasPrefix("Removed 2 responses, "), "\(purge)")
+                // The gateway that should have been purged may have another store.
+                let words = "No process has the store '\(folder.store)' open, so no running gateway was purged."
+                #expect(purge.error.hasPrefix(words) && !dryRun.error.contains(words), "\(purge)")
                 #expect(purge.text.contains("0 of them only offline copies. Sequence "))
                 let again = try await folder.purge(["--tag", "news"])
                 #expect(again.status == 0 && again.text.hasPrefix("Expired 0 responses, 0 B"))

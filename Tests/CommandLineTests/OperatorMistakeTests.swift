@@ -49,6 +49,51 @@ import Testing
         }
     }
 
+    /// Mutant: `replaced-store-is-not-logged`.
+    @Test func settingThatReplacesTheStoreIsNamed() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                try folder.write(origin)
+                let variables = ["HOLDFAST_STORE": folder.path + "/other", "RUNTIME_DIRECTORY": ""]
+                let arguments = ["--config", folder.file]
+                let ending = try await RunningServer.with(arguments, environment: variables) { server in
+                    let line = await server.log.line(containing: "Another setting replaces 'store.path'")
+                    #expect(line.contains("HOLDFAST_STORE") && line.contains(folder.store), "\(line)")
+                    for command in [["status"], ["try", "http://a.test/"]] {
+                        let outcome = try await Tool("holdfast").run(
+                            arguments: command + ["--config", folder.file],
+                            environment: Self.noStore
+                        )
+                        let words = "A gateway that was started with '--store' or HOLDFAST_STORE has another store:"
+                        #expect(outcome.status == 1 && outcome.error.contains(words), "\(outcome)")
+                    }
+                    server.signal(SIGTERM)
+                }
+                #expect(ending.status == 0)
+            }
+        }
+    }
+
+    /// Mutant: `handover-socket-is-asked`.
+    @Test func socketForTakeoversIsTold() async throws {
+        try await PurgedGateway.withOrigin { gateway, _ in
+            let path = gateway.folder.store + "/handover.sock"
+            let outcome = try await Tool("holdfast").run("status", "--socket", path)
+            let control = gateway.folder.socket
+            let words = "'\(path)' is the socket for 'holdfast serve --takeover'. The control socket is '\(control)'."
+            #expect(outcome.status == 1 && outcome.error.contains(words), "\(outcome)")
+        }
+    }
+
+    @Test func folderThatMayHaveBeenReplacedIsNamed() async throws {
+        try await SampleStore.withClosed { store in
+            let outcome = try await Tool("holdfast").run("status", "--store", store)
+            let words = "If one is running, the store's folder was moved or replaced while in use: restart"
+            #expect(outcome.status == 1 && outcome.error.contains(words), "\(outcome)")
+            #expect(!outcome.error.contains("HOLDFAST_STORE"), "\(outcome)")
+        }
+    }
+
     @Test(arguments: [["mode", "offline"], ["staleness", "2d"]])
     func negativeTimeIsNamed(_ words: [String]) async throws {
         let outcome = try await Tool("holdfast").run(arguments: words + ["--for", "-2h", "--store", "none"])

@@ -46,6 +46,22 @@ struct UnixListenerTests {
         #expect(ListenAddress(path: "@a").description == "unix:@a" && ListenAddress(path: "/a").path == "/a")
     }
 
+    /// Mutant: `relative-listener-is-announced-as-a-host`.
+    @Test func listenerWithARelativePathIsAnnouncedWithItsWholePath() async throws {
+        try await withFolder { folder in
+            let here = FileManager.default.currentDirectoryPath
+            let up = String(repeating: "../", count: here.split(separator: "/").count)
+            let path = up + folder.dropFirst() + "/h.sock"
+            try await withOrigin { origin in
+                try await RunningGateway.with(origin: origin.url, configure: { $0.listeners = [.unix(path: path)] }) {
+                    gateway in
+                    let address = try await gateway.server.passedListeners().first?.address ?? ""
+                    #expect(address.hasPrefix("unix:/") && address.hasSuffix("/h.sock"), "\(address)")
+                }
+            }
+        }
+    }
+
     @Test("Clients are served at an address and through a Unix socket, which has its permissions and is removed")
     func servesAtEachPlace() async throws {
         try await withFolder { folder in

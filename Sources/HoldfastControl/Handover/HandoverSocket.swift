@@ -3,12 +3,15 @@ package import LocalSockets
 /// The Unix socket where a running gateway waits for the process that replaces it. It is in the
 /// store's folder, which no other user may enter.
 package enum HandoverSocket {
+    /// The name of the socket file in a store's folder.
+    package static let name = "handover.sock"
+
     /// Returns the socket of the gateway that uses a store.
     ///
     /// - Parameter store: the absolute path of the store's folder.
     package static func location(inStore store: String) -> SocketLocation {
         SocketLocation(
-            path: store + (store.hasSuffix("/") ? "" : "/") + "handover.sock",
+            path: store + (store.hasSuffix("/") ? "" : "/") + name,
             kind: "handover socket",
             setting: "'store.path' in the configuration file"
         )

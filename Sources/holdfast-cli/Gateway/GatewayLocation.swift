@@ -191,7 +191,9 @@ struct GatewayLocation: ParsableArguments {
     static func socket(at path: String, of option: String, forStore advice: String) throws -> ControlSocket {
         let socket = ControlSocket(path: path)
         switch FileIdentity(of: URL(fileURLWithPath: path).resolvingSymlinksInPath().path)?.kind {
-        case S_IFSOCK?: return socket
+        case S_IFSOCK?:
+            if let fault = faultOfHandover(path) { throw CommandFailure(fault) }
+            return socket
         case S_IFLNK?:
             throw CommandFailure(
                 "The link '\(path)' leads to no file, so its gateway is not running. Start it with 'holdfast serve', without '--no-control'."
@@ -203,6 +205,16 @@ struct GatewayLocation: ParsableArguments {
         case nil where socket.reach != .nobody: return socket
         case nil: throw noGateway(on: socket)
         }
+    }
+
+    /// Says which socket to use instead of the one where a gateway waits for its successor.
+    private static func faultOfHandover(_ path: String) -> String? {
+        let url = URL(fileURLWithPath: path)
+        let store = url.deletingLastPathComponent().path
+        guard url.lastPathComponent == HandoverSocket.name, case .store? = try? StoreFolder(path: store).content()
+        else { return nil }
+        return "'\(path)' is the socket for 'holdfast serve --takeover'. "
+            + "The control socket is '\(ControlSocket.inStore(store).path)'."
     }
 
     private static func noGateway(on socket: ControlSocket) -> CommandFailure {
@@ -218,14 +230,19 @@ struct GatewayLocation: ParsableArguments {
         let folder = StoreFolder(path: store)
         if let holder = FolderLock.holder(path: folder.lockPath) {
             return "The store '\(store)' is open in \(holder), which has no control socket at '\(socket.path)'. "
-                + "If that is a gateway, restart it, without '--no-control'. The restart also helps if the store's folder was deleted while in use."
+                + "If that is a gateway, restart it, without '--no-control'. The restart also helps if the store's folder was deleted, moved or replaced while in use."
         }
+        // A gateway's option and variable are not known here.
+        let other =
+            isInFile
+            ? " A gateway that was started with '--store' or HOLDFAST_STORE has another store: name it with '--store'."
+            : ""
         let start = "start a gateway with 'holdfast serve'"
         switch try? folder.content() {
         case .absent:
             let change = isInFile ? " 'store.path' changed, or" : ""
             return
-                "The store '\(store)' does not exist. Check the path, or \(start). If\(change) the folder was deleted while a gateway used it, restart that gateway."
+                "The store '\(store)' does not exist. Check the path, or \(start). If\(change) the folder was deleted while a gateway used it, restart that gateway.\(other)"
         case .empty: return "'\(store)' is not a store: it is empty. Check the path, or \(start)."
         case .other(let what): return "'\(store)' is not a store: \(what). Check the path."
         case .store, .unnamed, nil: break
@@ -235,7 +252,7 @@ struct GatewayLocation: ParsableArguments {
                 "The store '\(store)' is on a read-only file system, which can hold no control socket. If a gateway serves it, set 'control.socket' in its configuration file, restart it, and use '--socket'."
         }
         return
-            "No gateway listens on the control socket '\(socket.path)'. Start one with 'holdfast serve', without '--no-control'."
+            "No gateway listens on the control socket '\(socket.path)'. Start one with 'holdfast serve', without '--no-control'. If one is running, the store's folder was moved or replaced while in use: restart that gateway.\(other)"
     }
 
     /// Writes a result as one JSON object or as text.

@@ -54,7 +54,15 @@ struct PurgedStore: Sendable {
     /// - Throws: `CommandFailure` if the purge may end with this process.
     private func purgeHere(_ purge: PurgeRequest, in store: CacheManager) async throws -> PurgeResult {
         let result = try await store.perform(purge)
-        guard result.durable == false else { return result }
+        guard result.durable == false else {
+            if !purge.dryRun {
+                StandardStream.error.line(
+                    "No process has the store '\(folder)' open, so no running gateway was purged. "
+                        + "If one should have it, 'holdfast status' says why it does not."
+                )
+            }
+            return result
+        }
         throw CommandFailure(
             "The disk of the store '\(folder)' is full, so the purge may be lost. Free some space, then purge again."
         )

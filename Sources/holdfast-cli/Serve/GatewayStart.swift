@@ -54,6 +54,16 @@ struct GatewayStart: Sendable {
     func open() async throws -> CacheManager {
         var storage = settings.storage
         storage.telemetry = StoreTelemetry(factory: metrics)
+        if let place = named.storePlace, let path = settings.file.storeFolder, path != settings.store {
+            // Commands with '--config' look for the gateway in that folder.
+            logger.notice(
+                "Another setting replaces 'store.path'",
+                metadata: [
+                    "store.path": "\(settings.file.reference(in: "store.path") ?? path)", "store.set_by": "\(place)",
+                    "store.folder": "\(settings.store)",
+                ]
+            )
+        }
         for warning in StoreRoom(of: storage, at: settings.store).warnings {
             logger.warning(
                 "A limit of the store exceeds what the machine has",

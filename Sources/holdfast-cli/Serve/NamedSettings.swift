@@ -11,6 +11,8 @@ struct NamedSettings: Sendable {
     /// The addresses; empty if none are given.
     let listen: [ListenAddress]
     let store: String?
+    /// The option or variable that sets ``store``, for messages.
+    let storePlace: String?
     let mode: OfflineMode?
     let threads: Int?
     /// The requests to log in the access log.
@@ -34,7 +36,8 @@ struct NamedSettings: Sendable {
         hasNoControl = arguments.noControl
         pageFolder = arguments.pageAssets
         file = text(arguments.file, .config)?.text
-        store = text(arguments.store, .store)?.text
+        let folder = text(arguments.store, .store)
+        (store, storePlace) = (folder?.text, folder?.place)
         origin = try text(arguments.origin, .origin).map { text, place in
             do {
                 return try GatewayOrigin(text)
