@@ -72,6 +72,62 @@ struct HoldfastTryTests {
             let first = outcome.lines.first ?? ""
             let form = /Not stored: the response ended after 1 of [0-9]+ bytes\./
             #expect(outcome.status == 1 && first.wholeMatch(of: form) != nil, "\(outcome)")
+            let cause = "closed the connection before its response was complete. See its log."
+            let start = "  origin \(origin.baseURL): connection-closed: "
+            #expect(outcome.lines.contains { $0.hasPrefix(start) && $0.hasSuffix(cause) }, "\(outcome)")
+            let origins = try await gateway.run(["origins"])
+            #expect(origins.text.contains("last failure at ") && origins.text.contains(cause), "\(origins)")
+            let logged = await gateway.server.log.line(containing: "Request to an origin failed")
+            #expect(logged.contains("origin.reason=connection-closed"), "\(logged)")
+            let list = try await gateway.curl("/v1/not-stored")
+            #expect(list.text.contains("cut-short"), "\(list.text)")
+        }
+    }
+
+    /// An application that does not read 'X-Forwarded-Proto' redirects each https client to https.
+    ///
+    /// Mutant: `endless-redirect-is-a-success`.
+    @Test(arguments: [
+        ("https://a.test/x", "X-A: b", true), ("/x#top", "X-A: b", true), ("https://a.test/y", "X-A: b", false),
+        ("/x", "Set-Cookie: tested=1", false),
+    ])
+    func redirectToTheRequestedURLIsNamedFirst(_ location: String, _ field: String, _ isEndless: Bool) async throws {
+        try await withSite(
+            listen: "[{address: 127.0.0.1:0, \(Self.tls)}]",
+            "routes: [{host: a.test, origin: \"ORIGIN\", preserve-host: true}]"
+        ) { gateway, origin in
+            origin.behaveNormally()
+            let parts = field.split(separator: ": ").map(String.init)
+            let fields = [("Cache-Control", "max-age=60"), ("Location", location), (parts[0], parts[1])]
+            origin.force(.respond(status: 301, fields: fields, body: "x"), times: .max)
+            let outcome = try await gateway.run(["try", "https://a.test/x"])
+            #expect(outcome.lines.first?.hasPrefix("Endless redirect: ") == isEndless, "\(outcome)")
+            guard isEndless else { return }
+            #expect(outcome.status == 1, "\(outcome)")
+            let start = "  note   the client uses https, and the origin http: "
+            let note = outcome.lines.first { $0.hasPrefix(start) } ?? ""
+            #expect(note.contains("'X-Forwarded-Proto'") && note.hasSuffix("; then purge the URL"), "\(outcome)")
+        }
+    }
+
+    @Test func redirectPastTheGatewayIsNamed() async throws {
+        try await PurgedGateway.withOrigin { gateway, origin in
+            origin.behaveNormally()
+            let url = origin.baseURL.replacing("http://", with: "https://") + "/x"
+            origin.force(.respond(status: 301, fields: [("Location", url)], body: "x"), times: .max)
+            let outcome = try await gateway.run(["try", "http://a.test/x"])
+            let words = "  note   the response redirects clients past the gateway, to '\(url)': "
+            #expect(outcome.lines.contains { $0.hasPrefix(words) }, "\(outcome)")
+        }
+    }
+
+    /// Mutant: `https-without-tls-is-a-success`.
+    @Test func httpsThatNoClientCanUseIsSaidFirst() async throws {
+        try await withSite(listen: "127.0.0.1:0", "routes: [{origin: \"ORIGIN\"}]") { gateway, _ in
+            let outcome = try await gateway.run(["try", "https://a.test/x"])
+            let reason = "no listener has TLS, and 'clients.trusted' names no proxy that has"
+            let words = "No client can use https here: \(reason). Over http: Stored: "
+            #expect(outcome.lines.first?.hasPrefix(words) == true, "\(outcome)")
         }
     }
 

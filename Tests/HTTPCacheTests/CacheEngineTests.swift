@@ -207,6 +207,39 @@ import Testing
         #expect(fixture.memory.all.isEmpty)
     }
 
+    private func cut(_ control: String, _ code: TransportError.Code) -> ScriptedTransport.Reply {
+        ScriptedTransport.Reply(
+            head: HTTPResponse(status: .ok, headerFields: [.cacheControl: control]),
+            chunks: [ByteBuffer(string: "half")],
+            ending: .brokenOff(TransportError(code: code, message: "gone"))
+        )
+    }
+
+    /// Mutants: `cut-content-is-no-failure`, `cut-content-has-no-reason`.
+    @Test(arguments: ["max-age=60", "no-store"], [TransportError.Code.connectionClosed, .timeout, .protocolViolation])
+    func cutContentIsAFailureOfItsOriginAndNoOutage(_ control: String, _ code: TransportError.Code) async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(EngineFixture.url, cut(control, code), cut(control, code), cut(control, code))
+        for _ in 0..<3 {
+            let response = try await fixture.engine.respond(to: fixture.request())
+            await #expect(throws: TransportError.self) { try await response.body.collect(upTo: 100) }
+            await fixture.untilIdle()
+            #expect(response.lateRefusal?.refusal == (control == "no-store" ? nil : .cutShort))
+            let condition = try #require(fixture.engine.origins.conditions.first)
+            #expect(condition.reachability == .reachable && condition.lastFailure?.cause.message == "gone")
+        }
+    }
+
+    @Test func contentThatNoClientWantsIsNoFailure() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(EngineFixture.url, cut("max-age=60", .cancelled))
+        let response = try await fixture.engine.respond(to: fixture.request())
+        await #expect(throws: TransportError.self) { try await response.body.collect(upTo: 100) }
+        await fixture.untilIdle()
+        #expect(response.lateRefusal?.refusal == nil)
+        #expect(fixture.engine.origins.conditions.allSatisfy { $0.lastFailure == nil })
+    }
+
     @Test(arguments: FaultyResponseStore.Operation.allCases)
     func failingStoreNeverFailsAResponse(operation: FaultyResponseStore.Operation) async throws {
         let fixture = EngineFixture()

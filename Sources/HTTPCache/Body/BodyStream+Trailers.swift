@@ -40,3 +40,36 @@ private final class FilteredTrailers: TrailedContent {
         return trailers.isEmpty ? nil : trailers
     }
 }
+
+extension BodyStream {
+    /// Returns the same body. The error that its reader gets is also passed to a function.
+    func noting(_ note: @escaping @Sendable (any Error) -> Void) -> BodyStream {
+        BodyStream(length: length, trailed: NotedContent(self, note))
+    }
+}
+
+/// Content whose error is also passed to a function.
+private final class NotedContent: TrailedContent {
+    private let content: BodyStream
+    private let note: @Sendable (any Error) -> Void
+
+    init(_ content: BodyStream, _ note: @escaping @Sendable (any Error) -> Void) {
+        self.content = content
+        self.note = note
+    }
+
+    func startReading() -> () async throws -> ByteBuffer? {
+        var iterator = content.makeAsyncIterator()
+        let note = note
+        return {
+            do {
+                return try await iterator.next()
+            } catch {
+                note(error)
+                throw error
+            }
+        }
+    }
+
+    var trailers: HTTPFields? { content.trailers }
+}

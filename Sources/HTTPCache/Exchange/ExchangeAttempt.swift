@@ -200,7 +200,7 @@ package final class ExchangeAttempt: Sendable {
             fetch.completion(.relayed(response))
         case .success(.response(let received)):
             engine.noteResponse(of: fetch.origin, to: prepared)
-            let response = prepared.edited(received)
+            let response = prepared.edited(engine.noting(received, of: fetch.origin, to: prepared))
             let judged = fetch.fetcher.judge(response, requestedAt: fetch.requestTime)
             guard case .passThrough(let refusal) = judged.decision else {
                 return continueInTask(fetch, from: .judged(judged))

@@ -33,7 +33,7 @@ extension CacheEngine {
                     return response
                 } : redactingErrors(request, for: prepared, by: inFlight)
             noteResponse(of: origin, to: prepared)
-            return prepared.edited(response)
+            return prepared.edited(noting(response, of: origin, to: prepared))
         } catch {
             if !Task.isCancelled || error.isSilence { note(error, of: origin, for: prepared, isProbed: isProbed) }
             throw error
@@ -55,10 +55,7 @@ extension CacheEngine {
         guard prepared.usesBreaker, let error = error as? TransportError, !error.leavesServersUnasked else { return }
         let now = clock.now()
         let cause = FailureCause(error)
-        guard let failure = Breaker.Failure(error.code) else {
-            guard error.code == .protocolViolation, origins.noteFailure(cause, of: origin, at: now) else { return }
-            return logger.notice("Origin's response is not valid HTTP", metadata: Self.metadata(origin, cause))
-        }
+        guard let failure = Breaker.Failure(error.code) else { return noteWithoutBreaker(error, of: origin, at: now) }
         let isOpening = origins.failed(
             origin,
             prepared.asked,
@@ -80,6 +77,33 @@ extension CacheEngine {
             // One target may be at fault, so this is no outage.
             logger.notice("Request to an origin failed", metadata: Self.metadata(origin, cause))
         }
+    }
+
+    /// Returns an origin's response. If its content is cut short, that is recorded when it is read.
+    func noting(_ response: TransportResponse, of origin: Origin, to prepared: PreparedRequest) -> TransportResponse {
+        guard response.body.whole == nil, prepared.usesBreaker else { return response }
+        let sent = prepared.request.secrets.map { ($0, prepared.sending().head) }
+        var response = response
+        response.body = response.body.noting { [weak self] error in
+            let redacted = sent.map { $0.redacted(error, of: $1) } ?? error
+            guard let self, let failure = redacted as? TransportError else { return }
+            // The origin has responded, so this is no evidence that it is unreachable.
+            noteWithoutBreaker(failure, of: origin, at: clock.now())
+        }
+        return response
+    }
+
+    /// Records a failure that says nothing about whether the origin is reachable, if the origin is
+    /// the cause.
+    private func noteWithoutBreaker(_ error: TransportError, of origin: Origin, at now: Timestamp) {
+        let isInvalid = error.code == .protocolViolation
+        guard isInvalid || Breaker.Failure(error.code) != nil else { return }
+        let cause = FailureCause(error)
+        guard origins.noteFailure(cause, of: origin, at: now) else { return }
+        logger.notice(
+            isInvalid ? "Origin's response is not valid HTTP" : "Request to an origin failed",
+            metadata: Self.metadata(origin, cause)
+        )
     }
 
     private func becameUnreachable(_ origin: Origin) {
@@ -268,6 +292,9 @@ extension Error {
     /// Whether the origin did not respond in time. The task may have been canceled for that reason
     /// rather than by a caller.
     var isSilence: Bool { (self as? TransportError)?.code == .timeout }
+
+    /// Whether no caller wants the response anymore.
+    var isCancellation: Bool { self is CancellationError || (self as? TransportError)?.code == .cancelled }
 
     /// Whether no connection became free in time. Again, the task may not have been canceled by a
     /// caller.

@@ -141,7 +141,7 @@ extension Fetcher {
             // A body that is cut short is never stored. Detach the fetch first, so that a caller
             // that sees the error and retries does not join it.
             engine.inFlightFetches.detach(inFlight, key)
-            if storing.isEventStream { storing.lateRefusal.note(.cutShort) }
+            if storing.isEventStream || !error.isCancellation { storing.lateRefusal.note(.cutShort) }
             await writer?.abandon()
             body.finish(throwing: error)
         }

@@ -50,7 +50,7 @@ extension StorageRefusal {
         case .tags:
             "The response has more than 64 tags, a tag of more than 1,024 bytes, or a directive that forbids storing its tags."
         case .endless: "An event stream has no end, so it is not stored. The rule setting 'store.events' can store it."
-        case .cutShort: "The event stream was cut short."
+        case .cutShort: "The response was cut short. The last failure of its origin says why."
         case .lastEvent: "The last event of the stream does not hold the text of 'ends-with' in 'store.events'."
         case .unclearEnd: "Bytes followed the end of the response: the origin frames it incorrectly."
         case .store:

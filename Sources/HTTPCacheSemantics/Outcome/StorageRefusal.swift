@@ -43,7 +43,8 @@ public enum StorageRefusal: String, Sendable, Hashable, CaseIterable {
     case bypass
     /// The response is an event stream, which has no end for a later reader to wait for.
     case endless
-    /// The response is an event stream that was cut short. Known only at its end.
+    /// The response was cut short: by its origin, or, if it is an event stream, also because its
+    /// last client disconnected. Known only at its end.
     case cutShort
     /// The response is an event stream whose last event does not hold the text that a rule
     /// requires. Known only at its end.

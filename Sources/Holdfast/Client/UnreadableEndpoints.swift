@@ -107,7 +107,8 @@ extension StorageRefusal {
         case .fewUses: "A rule stores the response only after more requests for it."
         case .tags: "The response has more than 64 tags, or a tag of more than 1,024 bytes. Use fewer or shorter tags."
         case .endless: "An event stream has no end, so it is not stored."
-        case .cutShort, .lastEvent: "The event stream did not end as a rule requires."
+        case .cutShort: "The response was cut short. See the origin's log."
+        case .lastEvent: "The event stream did not end as a rule requires."
         case .unclearEnd: "Bytes followed the end of the response: the origin or a proxy frames it incorrectly."
         case .partialContent: "The response is partial content. Request the whole resource, without 'Range'."
         case .statusNotFinal, .statusNotUnderstood, .statusAboutRequest, .statusProvoked, .storedSuccess:

@@ -141,9 +141,9 @@ struct AccessLogFormat {
         bytes.writeStaticString(" \"")
         bytes.writeLogText(entry.cacheStatus ?? "-", limit: Limit.long, .hexadecimal)
         bytes.writeInteger(UInt8(ascii: "\""))
-        if entry.isAborted, entry.status != nil {
-            bytes.writeStaticString(" aborted=")
-            bytes.writeWord(entry.problem, limit: Limit.word)
+        if let problem = entry.problem, entry.status != nil {
+            bytes.writeStaticString(entry.isAborted ? " aborted=" : " error=")
+            bytes.writeWord(problem, limit: Limit.word)
         }
         writeConnection(entry.connectionID, entry.connectionRequests, settings, to: &bytes)
     }

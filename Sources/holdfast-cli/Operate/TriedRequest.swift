@@ -40,6 +40,10 @@ struct TriedRequest: Encodable, Sendable {
     var isForwardedForItsFields: Bool
     /// Whether a route with 'respond' made the response.
     var isFixed: Bool
+    /// The URL to which the response redirects; `nil` if it does not.
+    var redirect: TargetURI?
+    /// Whether the response sets cookies, so that the next request may get another response.
+    var setsCookies: Bool
     /// The milliseconds by which its 'Date' is before this machine's clock; `nil` if it has none.
     var dateLag: Int64?
 
@@ -53,6 +57,8 @@ struct TriedRequest: Encodable, Sendable {
 
     private enum CodingKeys: String, CodingKey { case status, bytes, milliseconds, ending, cacheStatus, problem }
 
+    /// RFC 9110 §15.4
+    private static let redirects: Set<Int> = [301, 302, 303, 307, 308]
     private static let timeLimit = TimeAmount.seconds(60)
     private static let problemLimit = 64 << 10
     /// In milliseconds.
@@ -110,7 +116,7 @@ struct TriedRequest: Encodable, Sendable {
             isComplete = false
         }
         let length = ContinuousClock.now - start
-        var tried = TriedRequest(response, bytes: bytes, milliseconds: Int64(length / .milliseconds(1)))
+        var tried = TriedRequest(response, to: target, bytes: bytes, milliseconds: Int64(length / .milliseconds(1)))
         if !isComplete {
             let length = response.headers.first(name: "Content-Length").map { " of \($0)" } ?? ""
             tried.ending = "ended after \(bytes)\(length) bytes"
@@ -122,7 +128,7 @@ struct TriedRequest: Encodable, Sendable {
         return tried
     }
 
-    private init(_ response: HTTPClientResponse, bytes: Int, milliseconds: Int64) {
+    private init(_ response: HTTPClientResponse, to target: TargetURI, bytes: Int, milliseconds: Int64) {
         var fields = HTTPFields()
         for (name, value) in response.headers {
             guard let name = HTTPField.Name(name) else { continue }
@@ -139,6 +145,10 @@ struct TriedRequest: Encodable, Sendable {
         isConfirmed = member?.forwardStatus == 304 && status != 304
         isForwardedForItsFields = member?.forwardReason == .request
         isFixed = member?.detail == "respond"
+        setsCookies = fields.contains(.setCookie)
+        if Self.redirects.contains(status), let location = fields[.location] {
+            redirect = TargetURI(reference: location.utf8, relativeTo: target)
+        }
         let now = SystemWallClock().now()
         dateLag = response.headers.first(name: "Date").flatMap { HTTPDate.parse($0, reference: now) }
             .map { now.milliseconds(since: $0) }

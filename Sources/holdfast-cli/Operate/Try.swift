@@ -15,14 +15,14 @@ struct Try: AsyncParsableCommand {
         discussion: """
             Use a URL that clients request: its host and path select the route. The requests go to the address on which the gateway listens, whatever the URL's host \
             resolves to; the gateway treats them like any client's. With an https URL, they go to a listener with TLS if there is one; its certificate is not verified. With '--header', they carry fields, such as the cookies of a user. The first line says whether the second request was served from the store, or why the gateway rejected the \
-            request: no route, for example. 'why' gives the gateway's reason not to store the response (as 'cache.not_stored' in its log), or why a stored one is validated, 'origin' says why requests to an origin fail, \
+            request: no route, for example. It also says if the response redirects to the requested URL itself, or if no client can use https. 'why' gives the gateway's reason not to store the response (as 'cache.not_stored' in its log), or why a stored one is validated, 'origin' says why requests to an origin fail, \
             and 'next' says how another request would be served, and by which setting the gateway itself would answer it.
 
             \(GatewayLocation.help)
 
             JSON: one object, with the keys verdict, isServedFromStore, requests (status, bytes, milliseconds, ending, cacheStatus, problem), why, origins, routes, next, setting and notes.
 
-            The exit status is 0 if the second request was served from the store; 1 if not, or if no gateway can be reached; 64 if the command line is invalid.
+            The exit status is 0 if the second request was served from the store; 1 if not, if the response redirects to the requested URL itself, or if no gateway can be reached; 64 if the command line is invalid.
 
             Examples:
               holdfast try http://a.example/feed --config holdfast.yaml
@@ -66,8 +66,13 @@ struct Try: AsyncParsableCommand {
         let origins: OriginsReport = try await gateway.get("/v1/origins")
         let configuration: Configured = try await gateway.get("/v1/configuration")
         var report = TryReport(tried, explained, why: notStored.words(for: target), origins, configuration)
+        report.judgeRedirect(of: target, by: try? TargetURI(explained.explanation.request.target))
         switch (target.scheme, address.hasTLS) {
         case ("https", false):
+            if !configuration.trustsProxies, report.isTested {
+                report.verdict =
+                    "No client can use https here: no listener has TLS, and 'clients.trusted' names no proxy that has. Over http: \(report.verdict)"
+            }
             report.notes.append(
                 "sent without TLS, to '\(address)', with 'X-Forwarded-Proto: https', which counts only from 'clients.trusted'"
             )
@@ -94,7 +99,7 @@ struct Try: AsyncParsableCommand {
             report.notes.append("sent to '\(address)', not to port \(target.port), which the URL names")
         }
         try location.write(report, \.text)
-        if !report.isServedFromStore { throw ExitCode.failure }
+        if !report.isServedFromStore || report.isEndless { throw ExitCode.failure }
     }
 
     /// The requests, or the reason why none could be sent as a client would.
@@ -183,13 +188,17 @@ struct Try: AsyncParsableCommand {
 
     /// The part of `GET /v1/configuration` that is shown.
     struct Configured: Decodable {
-        struct Route: Decodable { var conditions: [Condition] }
-        struct Condition: Decodable {
+        struct Route: Decodable { var conditions: [Setting] }
+        struct Setting: Decodable {
             var name: String
             var value: String?
         }
 
+        var settings: [Setting]
         var routes: [Route]
+
+        /// Whether a proxy may state that its client uses https.
+        var trustsProxies: Bool { settings.contains { $0.name == "clients.trusted" && $0.value != nil } }
 
         /// The hosts and paths of the first routes: `a.example/v1`.
         var places: [String] {
@@ -241,6 +250,14 @@ struct TryReport: Encodable {
     var setting: String?
     /// Notes about how the routes led to the origin's URL.
     var notes: [String]
+    /// Whether a request was sent as a client would.
+    private(set) var isTested = true
+    /// Whether clients that follow the response's redirect request the same URL again.
+    private(set) var isEndless = false
+
+    private enum CodingKeys: CodingKey {
+        case verdict, isServedFromStore, requests, why, origins, routes, next, setting, notes
+    }
 
     init(
         _ tried: Try.Tried,
@@ -256,11 +273,13 @@ struct TryReport: Encodable {
         notes = explained.notes
         if let failure = tried.failure {
             isServedFromStore = false
+            isTested = false
             verdict = "Not tested: \(failure)"
             return
         }
         if tried.isWithoutTLS, requests.last?.isFixed == true, explained.answer == nil {
             isServedFromStore = false
+            isTested = false
             verdict = "Not tested: no listener has TLS, and the gateway took the request for one of an http client."
             return
         }
@@ -277,8 +296,7 @@ struct TryReport: Encodable {
             }
             // Such a problem has nothing to do with an origin.
             if explained.answer != nil { return }
-            let causes = Self.causes(of: explained.explanation.request.target, origins)
-            self.origins = causes.isEmpty ? nil : causes
+            self.origins = Self.causes(of: explained.explanation.request.target, origins)
             return
         }
         if explained.answer != nil {
@@ -304,20 +322,50 @@ struct TryReport: Encodable {
             if let request = requests.last, let ending = request.ending {
                 verdict = "Not stored: the response \(ending)."
                 why = nil
+                self.origins = Self.causes(of: explained.explanation.request.target, origins)
             } else if let request = requests.last, request.status >= 500 {
                 verdict = "The origin responds \(request.status). \(verdict)"
             }
         }
     }
 
+    /// Says if clients cannot follow the response's redirect: it leads to the requested URL again,
+    /// or past the gateway.
+    ///
+    /// - Parameter forwarded: the URL at the origin.
+    mutating func judgeRedirect(of target: TargetURI, by forwarded: TargetURI?) {
+        guard setting == nil, let forwarded, let request = requests.last, let redirect = request.redirect else {
+            return
+        }
+        let changesScheme = target.scheme != forwarded.scheme
+        let advice =
+            changesScheme
+            ? "the client uses \(target.scheme), and the origin \(forwarded.scheme): let the origin read 'X-Forwarded-Proto', which no rule with 'to-origin' may remove, or use an \(target.scheme):// origin"
+            : "correct the origin's redirect"
+        // A redirect that sets a cookie may end at the next request.
+        if redirect == target, !request.setsCookies {
+            isEndless = true
+            verdict = "Endless redirect: the response redirects to the requested URL itself. \(verdict)"
+            notes.append("\(advice); then purge the URL")
+        } else if redirect.host == forwarded.host, redirect.scheme != forwarded.scheme,
+            forwarded.authority != target.authority, redirect.authority != target.authority
+        {
+            // The gateway rewrites only URLs that begin with the origin's.
+            notes.append(
+                "the response redirects clients past the gateway, to '\(redirect.redacted)': \(advice); then purge the URL"
+            )
+        }
+    }
+
     /// Why the origin of a target fails, or if it is unknown, why origins fail.
-    private static func causes(of target: String, _ report: OriginsReport) -> [String] {
+    private static func causes(of target: String, _ report: OriginsReport) -> [String]? {
         let own = report.origins.filter { target == $0.origin || target.hasPrefix($0.origin + "/") }
-        return (own.isEmpty ? report.origins : own).compactMap { origin -> String? in
+        let causes = (own.isEmpty ? report.origins : own).compactMap { origin -> String? in
             if let message = origin.message { return "\(origin.origin): \(origin.reason ?? ""): \(message)" }
             guard !own.isEmpty, let last = origin.lastFailure else { return nil }
             return "\(origin.origin): last failure at \(last.at): \(last.reason): \(last.message)"
         }
+        return causes.isEmpty ? nil : causes
     }
 
     /// The report as human-readable lines.

@@ -52,6 +52,13 @@ import Testing
         #expect(line(entry).hasSuffix(#" "holdfast; hit; ttl=57""# + "\n"))
     }
 
+    /// Mutant: `combined-line-of-a-problem-lacks-its-code`.
+    @Test func combinedNamesTheProblem() {
+        var entry = hit
+        (entry.status, entry.problem, entry.cacheStatus) = (400, "tls", "holdfast; detail=refused")
+        #expect(line(entry).hasSuffix(#" "holdfast; detail=refused" error=tls"# + "\n"))
+    }
+
     @Test(arguments: [
         (0, 1, 0, "0"), (0, 7, 6, "0.000000"), (7, 2, 0, "07"), (-5, 1, 0, "-5"), (-5, 3, 0, "-005"),
         (1_234_567, 7, 6, "1.234567"), (12_345_678, 7, 6, "12.345678"),
