@@ -270,6 +270,11 @@ package struct EngineOperations: CacheOperations {
         try await store.count(scopes, examining: limit)
     }
 
+    /// Counts the recorded responses of the store's jobs.
+    package func recorded(in scopes: [InvalidationScope]) async throws -> [String: Int] {
+        try await store.recorded(in: scopes)
+    }
+
     /// Reads invalidated responses from the store.
     package func invalidated(_ scopes: [InvalidationScope], from cursor: RefreshCursor) async throws -> RefreshPage {
         try await store.invalidated(scopes, from: cursor)

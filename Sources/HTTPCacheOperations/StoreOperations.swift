@@ -28,6 +28,12 @@ package protocol StoreOperations: Sendable {
     ///   canceled.
     func count(_ scopes: [InvalidationScope], examining limit: Int) async throws -> ScopeCount
 
+    /// Counts the recorded responses of jobs that the scopes cover, by the job's name. Tags are not
+    /// known, because jobs do not record them.
+    ///
+    /// - Throws: `CancellationError` if the task was canceled.
+    func recorded(in scopes: [InvalidationScope]) async throws -> [String: Int]
+
     /// Reads a page of the invalidated responses in the scopes, for a refresh.
     ///
     /// - Throws: the store's error if it cannot be read.

@@ -47,10 +47,50 @@ struct HoldfastRecordTests {
             let unused = try await commands.replay("deps", [], "true")
             let note = "no request was sent to $HOLDFAST_URL, so nothing was replayed"
             #expect(unused.status == 0 && unused.error.contains(note), "\(unused)")
+            #expect(unused.error.contains("'--isolated'") && unused.error.contains("'--all'"), "\(unused)")
             #expect(!unknown.error.contains("mode") && unknown.error.contains("record the job again"), "\(unknown)")
             #expect(commands.origin.requestCount == requests)
             let missing = try await commands.replay("other", [], three)
             #expect(missing.status == 1 && missing.error.contains("has no job 'other'"), "\(missing)")
+        }
+    }
+
+    /// Mutant: `other-origin-is-no-reason`.
+    @Test func originOfTheRecordingIsNamed() async throws {
+        try await JobCommands.with { commands in
+            _ = try await commands.record("deps", [], three)
+            let place = ["--origin", "http://127.0.0.1:1", "--store", commands.store]
+            let replayed = try await Tool("holdfast").run(
+                arguments: ["replay", "deps"] + place + ["--", "/bin/sh", "-c", three],
+                environment: commands.environment
+            )
+            let origin = commands.origin.baseURL
+            let words = "The job was recorded from '\(origin)': use '--origin \(origin)'."
+            #expect(replayed.status != 0 && replayed.error.contains("holdfast: \(words)"), "\(replayed)")
+            #expect(!replayed.error.contains("--config") && !replayed.error.contains("again"), "\(replayed)")
+        }
+    }
+
+    /// Mutant: `purge-forgets-the-jobs`.
+    @Test func removalNamesTheJobsThatLoseResponses() async throws {
+        try await JobCommands.with { commands in
+            _ = try await commands.record("deps", [], three)
+            func purge(_ options: String...) async throws -> Tool.Outcome {
+                try await Tool("holdfast").run(arguments: ["purge", "--all", "--store", commands.store] + options)
+            }
+            let expired = try await purge()
+            #expect(expired.status == 0 && !expired.text.contains("Jobs"), "\(expired)")
+            #expect(try await commands.replay("deps", [], three).status == 0)
+            let dryRun = try await purge("--remove", "--dry-run")
+            #expect(dryRun.text.contains("Jobs that would lose responses: 'deps' (3 recorded responses)."), "\(dryRun)")
+            let removed = try await purge("--remove")
+            let words = "Jobs that lose responses: 'deps' (3 recorded responses). Record them again with"
+            #expect(removed.status == 0 && removed.text.contains(words), "\(removed)")
+            let advice = "Otherwise, record it again with '--replace'."
+            let replayed = try await commands.replay("deps", [], three)
+            #expect(replayed.status != 0 && replayed.error.contains(advice), "\(replayed)")
+            let jobs = try await commands.jobs()
+            #expect(jobs.status == 1 && jobs.text.contains(advice), "\(jobs)")
         }
     }
 

@@ -54,6 +54,24 @@ import Testing
         try await store.close()
     }
 
+    /// Mutant: `requests-without-a-response-count-as-lost`.
+    @Test func recordedResponsesInScopesAreCountedOnce() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        let urls = ["https://a.example/x", "https://a.example/y?b", "https://b.example/x"]
+        var entries = try urls.map { JobFile.Entry(JobRequest(method: .get, target: try TargetURI($0))) }
+        let refused = JobRequest(method: .get, target: try TargetURI("https://a.example/z"))
+        entries.append(JobFile.Entry(refused, why: "endless"))
+        try await store.beginRecording(name(), in: partition("a"), at: clock.now())
+        try await store.keep(header(name(), partition("a")), entries, at: clock.now())
+        let first = InvalidationScope.target(try TargetURI(urls[0]))
+        let prefix = InvalidationScope.prefix(try TargetPrefix("https://a.example/"))
+        for (scopes, count) in [([.all], 3), ([first], 1), ([prefix], 2), ([first, prefix], 2), ([.tag("t")], 0)] {
+            let recorded = try await store.recorded(in: scopes)
+            #expect(recorded == (count == 0 ? [:] : ["deps": count]), "\(scopes)")
+        }
+        try await store.close()
+    }
+
     @Test func discardedRecordingLeavesJob() async throws {
         let store = try await openStore(folder.store, clock: clock)
         let (old, new) = (try partition("a"), try partition("b"))

@@ -43,6 +43,12 @@ package struct NearestRequest: Sendable {
     /// The first difference from ``nearest``; `nil` if nothing that is recorded differs.
     package var difference: Difference? { best?.differences.first }
 
+    /// The origin of ``nearest``, if nothing else differs.
+    package var differingOrigin: String? {
+        guard best?.differences.count == 1, case .origin(_, let recorded)? = difference else { return nil }
+        return recorded
+    }
+
     /// Takes a recorded request.
     package mutating func take(_ recorded: JobRequest) {
         guard recorded.method == asked.method, recorded.target.path == asked.target.path, compared < Self.limit else {

@@ -37,6 +37,9 @@ package struct ReplayRefusal: Sendable {
     /// The request's entry in the job; `nil` if every entry differs from it.
     package var sameEntry: JobFile.Entry? { nearest.difference == nil ? entry : nil }
 
+    /// The origin of the same request in the job, if only the origin differs.
+    package var recordedOrigin: String? { nearest.differingOrigin }
+
     /// Whether the rules of a file may be the reason: the request may have had a response in the
     /// recording.
     package func mayNeedRules(_ header: JobFile.Header) -> Bool {
@@ -81,7 +84,9 @@ package struct ReplayRefusal: Sendable {
     }
 
     private var difference: String {
-        let fault = isMissing ? "No response is recorded for it. To add it, record the job again." : message
+        let missing = "No response is recorded for it."
+        let advice = recordedOrigin == nil ? " To add it, record the job again." : ""
+        let fault = isMissing ? missing + advice : message
         guard let recorded = nearest.nearest, let difference = nearest.difference else {
             return "\(fault) No request with this method and path was recorded."
         }

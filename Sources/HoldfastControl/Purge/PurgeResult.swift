@@ -40,6 +40,9 @@ package struct PurgeResult: Sendable, Hashable, Codable {
     /// The prefixes at origins that the purge covers for prefixes that clients request; `nil` if
     /// there are none.
     package var covers: [PurgeCoverage]?
+    /// The numbers of recorded responses of jobs that a removal covers, by the job's name; `nil` if
+    /// there are none, or if the responses are expired, because a replay serves them all the same.
+    package var jobs: [String: Int]?
     /// Whether the purge is on disk. If `false`, because the disk is full or read-only, it is in
     /// force until the process ends, and written if the disk accepts writes before. `nil` for a dry
     /// run.
@@ -83,6 +86,10 @@ extension StoreOperations {
         let count = try await count(scopes, examining: limit)
         var result = PurgeResult(action: purge.action, dryRun: purge.dryRun, matched: .init(count, of: purge.action))
         if !purge.coverage.isEmpty { result.covers = purge.coverage }
+        if purge.action == .remove, count.responses > 0 {
+            let jobs = try await recorded(in: scopes)
+            if !jobs.isEmpty { result.jobs = jobs }
+        }
         guard !purge.dryRun else { return result }
         let done = try await invalidate(scopes, keepingForOffline: purge.action == .expire)
         result.sequence = done.sequence.number

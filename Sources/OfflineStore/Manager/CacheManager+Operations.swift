@@ -90,6 +90,30 @@ extension CacheManager: StoreOperations {
         return try counting.count(scopes)
     }
 
+    /// Counts the recorded responses of jobs that the scopes cover, from the files of at most
+    /// ``jobLimit`` jobs.
+    ///
+    /// A job's responses may be gone already. A job that cannot be read is left out.
+    ///
+    /// - Throws: `CancellationError` if the task was canceled.
+    @concurrent
+    package func recorded(in scopes: [InvalidationScope]) async throws -> [String: Int] {
+        var counts: [String: Int] = [:]
+        for name in (try? jobs.names)?.prefix(Self.jobLimit) ?? [] {
+            try Task.checkCancellation()
+            var count = 0
+            let isRead = try? jobs.read(name) { line in
+                guard case .entry(let entry) = line, entry.why == nil else { return }
+                if scopes.contains(where: { $0.covers(entry.request) }) { count += 1 }
+            }
+            if isRead == true, count > 0 { counts[name.description] = count }
+        }
+        return counts
+    }
+
+    /// The maximum number of jobs whose files a removal reads.
+    private static let jobLimit = 1000
+
     /// Reads one row of the store, and returns whether that worked and whether the store accepts
     /// writes.
     @concurrent
@@ -122,6 +146,14 @@ extension InvalidationScope {
         case .prefix, .host, .principal: true
         case .target, .key, .tag, .all: false
         }
+    }
+}
+
+extension InvalidationScope {
+    /// Whether the scope covers the responses to a request of a job.
+    fileprivate func covers(_ request: JobRequest) -> Bool {
+        // Stored responses have the target that the origin gets.
+        covers(StoreKey(method: request.method, target: request.target))
     }
 }
 

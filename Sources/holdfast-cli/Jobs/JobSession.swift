@@ -43,10 +43,24 @@ struct JobOptions: ParsableArguments {
 
     /// Asks whether the rules are those with which a job was recorded.
     var questionAboutFile: String {
-        let isUsed = file != nil || ServeVariable.config.value(in: ProcessInfo.processInfo.environment) != nil
-        return isUsed
+        let question =
+            isFileUsed
             ? "Was it recorded without '--config', or with another file? Use the same."
             : "Was it recorded with '--config'? Use the same file."
+        return question + " Otherwise, record it again with '--replace'."
+    }
+
+    /// Returns the next step after a replay refused requests of a job.
+    ///
+    /// - Parameter recorded: the origin of the recording, if only the origin differs.
+    func nextStep(recordedOrigin recorded: String?) -> String {
+        // With a file or a proxy, no option names the origin.
+        guard let recorded, !isFileUsed, !namesNoOrigin else { return questionAboutFile }
+        return "The job was recorded from '\(recorded)': use '--origin \(recorded)'."
+    }
+
+    private var isFileUsed: Bool {
+        file != nil || ServeVariable.config.value(in: ProcessInfo.processInfo.environment) != nil
     }
 
     /// Returns the settings of a gateway on a free port of loopback, without a control plane.

@@ -98,7 +98,7 @@ struct Replay: AsyncParsableCommand {
             StandardStream.error.line("holdfast: \(line)")
         }
         let judge = JobJudge(store: store, file: session.settings.file, logger: logger)
-        let unasked = try await report(replayed, header, use, judge)
+        let unasked = try await report(replayed, header, use, judge, isProxied: session.settings.proxy != nil)
         if status != 0 { return status }
         if replayed.refusedCount > 0, !allowsRefused { return 1 }
         return all && unasked > 0 ? 1 : 0
@@ -122,12 +122,14 @@ struct Replay: AsyncParsableCommand {
 
     /// Reports the refused requests with the nearest recorded ones.
     ///
+    /// - Parameter isProxied: whether the gateway is the command's proxy.
     /// - Returns: the number of requests of the job that were not sent.
     private func report(
         _ replayed: ReplayedRequests,
         _ header: JobFile.Header,
         _ use: JobRun.Use,
-        _ judge: JobJudge
+        _ judge: JobJudge,
+        isProxied: Bool
     ) async throws -> Int {
         var refusals = replayed.refused
         var unasked = 0
@@ -147,10 +149,18 @@ struct Replay: AsyncParsableCommand {
         let more = replayed.refusedCount - replayed.refused.count
         if more > 0 { StandardStream.error.line("holdfast refused \(more) more \(more == 1 ? "request" : "requests")") }
         if refusals.contains(where: { $0.mayNeedRules(header) }) {
-            StandardStream.error.line("holdfast: \(options.questionAboutFile)")
+            let origin = refusals.lazy.compactMap(\.recordedOrigin).first
+            StandardStream.error.line("holdfast: \(options.nextStep(recordedOrigin: origin))")
         }
         if replayed.isEmpty {
-            StandardStream.error.line("holdfast: no request was sent to $HOLDFAST_URL, so nothing was replayed")
+            let (place, advice) =
+                isProxied
+                ? ("the proxy", "Check that the command uses the variables of the proxy")
+                : ("$HOLDFAST_URL", "Give it to the command as its base URL")
+            StandardStream.error.line(
+                "holdfast: no request was sent to \(place), so nothing was replayed. \(advice); "
+                    + "'--isolated' keeps the command from the network, and '--all' makes this an error."
+            )
         }
         if all, unasked > 0 {
             let words = unasked == 1 ? "request of the job was" : "requests of the job were"

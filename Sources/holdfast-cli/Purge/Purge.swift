@@ -154,7 +154,23 @@ struct Purge: AsyncParsableCommand {
 
     /// Returns the question to ask before responses are removed.
     private static func question(_ result: PurgeResult) -> String {
-        "Remove \(numbers(result.matched))?\(covered(result)) They cannot be served offline afterwards."
+        "Remove \(numbers(result.matched))?\(covered(result)) They cannot be served offline afterwards.\(losses(result))"
+    }
+
+    /// The maximum number of jobs that the text names.
+    private static let namedJobs = 3
+
+    /// Returns which jobs lose responses. Their replays are refused until they are recorded again.
+    private static func losses(_ result: PurgeResult) -> String {
+        guard let jobs = result.jobs else { return "" }
+        let all = jobs.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        let named = all.prefix(namedJobs).map { name, count in
+            "'\(name)' (\(count) recorded response\(count == 1 ? "" : "s"))"
+        }
+        let more = all.count - named.count
+        let verb = result.dryRun ? "would lose" : "lose"
+        return " Jobs that \(verb) responses: \(named.joined(separator: ", "))\(more > 0 ? " and \(more) more" : "")."
+            + (result.dryRun ? "" : " Record them again with 'holdfast record NAME --replace'.")
     }
 
     /// Returns which responses at origins the prefixes of clients stand for. They may belong to
@@ -181,7 +197,7 @@ struct Purge: AsyncParsableCommand {
         case (.remove, false): verb = "Removed"
         case (.remove, true): verb = "Would remove"
         }
-        var text = "\(verb) \(numbers(result.matched)).\(covered(result))"
+        var text = "\(verb) \(numbers(result.matched)).\(covered(result))\(losses(result))"
         if result.coversEverything == true {
             text += " Too many prefixes were being purged at once, so every response was expired."
         }
