@@ -238,7 +238,7 @@ import Testing
     }
 }
 
-/// What the tasks of a test tell each other.
+/// The progress that the tasks of a test share.
 private final class Progress: Sendable {
     let isWriting = Atomic(true)
     let found = Atomic(0)
