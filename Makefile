@@ -10,7 +10,7 @@
 SCRATCH ?= .build
 export SCRATCH
 
-.PHONY: help setup build release install run demo demo-fleet unit deb dist test test-clients test-packages test-jobs test-record test-deb test-rpm test-container image test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-schema test-switches h2-cases simulate crash backup soak fleet cluster pairs restarts upgrade compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-fleet benchmark-store traces docs api lint format clean
+.PHONY: help setup build release install run demo demo-fleet unit deb dist test test-clients test-packages test-jobs test-record test-deb test-rpm test-container image test-metrics test-goaccess test-tls test-h2-attacks test-page test-traces test-upgrades test-schema test-switches h2-cases simulate crash backup soak fleet cluster pairs restarts upgrade compare mutants fuzz benchmark benchmark-gateway benchmark-rules benchmark-layer benchmark-fleet benchmark-record benchmark-store traces docs api lint format clean
 
 help: ## Show this list (the default)
 	@echo "Holdfast: a caching network gateway with an on-disk offline store"
@@ -148,6 +148,9 @@ benchmark-layer: ## Compare the request layer with plain AsyncHTTPClient
 
 benchmark-fleet: ## Measure gateways that share purges, and check the limits
 	@Benchmarks/fleet.sh
+
+benchmark-record: ## Compare recording and replaying with mitmproxy's server replay
+	@scripts/benchmark-record
 
 traces: ## Compare the eviction policy with LRU, S3-FIFO, W-TinyLFU, GDSF and SIEVE on traces
 	@scripts/traces
