@@ -88,6 +88,7 @@ struct LimitPageTests {
             "recorded requests that are compared with a refused one": NearestRequest.limit,
             "hosts that a job names because requests to them were unread, and because they were refused":
                 UnrecordedHosts.limit,
+            "jobs whose files a purge with remove reads": CacheManager.jobLimit,
             "request for a tunnel of a command's proxy": ConnectRequest.limit,
         ]
         let stated = StatedLimit.all.compactMap { limit in limit.value.map { (limit.name, $0) } }

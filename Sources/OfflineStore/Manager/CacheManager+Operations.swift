@@ -112,7 +112,7 @@ extension CacheManager: StoreOperations {
     }
 
     /// The maximum number of jobs whose files a removal reads.
-    private static let jobLimit = 1000
+    package static let jobLimit = 1000
 
     /// Reads one row of the store, and returns whether that worked and whether the store accepts
     /// writes.
