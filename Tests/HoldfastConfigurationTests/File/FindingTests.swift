@@ -210,7 +210,7 @@ import Testing
         ),
         (
             "version: 1\nruels: []",
-            "f:2: 'ruels' is unknown. Did you mean 'rules'? Known names: 'breaker', 'clients', 'control', 'drain', 'eager-refresh', 'failure-throttle', 'fleet', 'guard', 'health', 'include', 'limits', 'listen', 'log', 'metrics', 'mode', 'origins', 'routes', 'rules', 'store', 'threads', 'timeouts', 'version'."
+            "f:2: 'ruels' is unknown. Did you mean 'rules'? Known names: 'breaker', 'clients', 'control', 'drain', 'eager-refresh', 'failure-throttle', 'fleet', 'forward-proxy', 'guard', 'health', 'include', 'limits', 'listen', 'log', 'metrics', 'mode', 'origins', 'routes', 'rules', 'store', 'threads', 'timeouts', 'version'."
         ),
         (
             "version: 1\nstore: {bugdet: 1 B}",

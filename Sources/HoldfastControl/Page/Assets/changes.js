@@ -114,7 +114,7 @@ function lost({ responses, onlyOfflineCopies: copies, exact }) {
 function effect(matched, action, refresh) {
   if (matched.responses === 0) return h("p", { class: "ask-main" }, "No stored response matches.");
   const { onlyOfflineCopies: copies, responses } = matched;
-  const part = copies > 0 && h("p", { class: "ask-warning" }, h("span", { class: "shape", "aria-hidden": "true" }, "▲ "), `${count(copies)} of ${count(responses)} ${copies === 1 ? "is the only offline copy" : "are the only offline copies"} (${share(copies / responses)}).`);
+  const part = copies > 0 && warning(`${count(copies)} of ${count(responses)} ${copies === 1 ? "is the only offline copy" : "are the only offline copies"} (${share(copies / responses)}).`);
   if (action === "remove") {
     return [h("p", { class: "ask-main" }, `Deletes ${about(matched)}. `, "They cannot be served again, even offline, until the origin sends them."), part];
   }
@@ -123,15 +123,23 @@ function effect(matched, action, refresh) {
   return [
     h("p", { class: "ask-main" }, `Expires ${about(matched)}. ${next}`),
     only > 0
-      ? h("p", { class: "ask-warning" }, h("span", { class: "shape", "aria-hidden": "true" }, "▲ "), `${count(only)} of ${count(responses)} may be served only while fresh, so ${only === 1 ? "it cannot" : "they cannot"} be served until validated with the origin. The others stay available offline.`)
+      ? warning(`${count(only)} of ${count(responses)} may be served only while fresh, so ${only === 1 ? "it cannot" : "they cannot"} be served until validated with the origin. The others stay available offline.`)
       : h("p", { class: "muted" }, "Offline copies stay, so nothing is lost while an origin is unreachable."),
   ];
 }
 
+function warning(text) {
+  return h("p", { class: "ask-warning" }, h("span", { class: "shape", "aria-hidden": "true" }, "▲ "), text);
+}
+
+function inForce(...words) {
+  return h("p", { class: "ask-main" }, h("span", { class: "shape good", "aria-hidden": "true" }, "● "), words);
+}
+
 function purged({ action, durable, matched, sequence, refreshing, nodes, reached }) {
   return [
-    h("p", { class: "ask-main" }, h("span", { class: "shape good", "aria-hidden": "true" }, "● "), `${action === "remove" ? "Removed" : "Expired"} ${about(matched)}. Sequence ${sequence}.`),
-    durable === false && h("p", { class: "ask-warning" }, h("span", { class: "shape", "aria-hidden": "true" }, "▲ "), "In force, but not on disk, which is full or read-only: if the gateway ends before the purge is written, the responses may be served again. Free some space, then repeat it."),
+    inForce(`${action === "remove" ? "Removed" : "Expired"} ${about(matched)}. Sequence ${sequence}.`),
+    durable === false && warning("Not on disk, which is full or read-only: a restart may bring the responses back. Free some space, then repeat it."),
     refreshing !== undefined && h("p", {}, `Fetching ${counted(refreshing, "response")} again.`, " ", h("a", { href: "#/purges" }, "Show progress")),
     reached && h("p", { class: "muted" }, `Reached: ${reached}${nodes ? `; ${counted(nodes.applied, "node")} applied it, ${count(nodes.behind)} behind` : ""}.`),
   ];
@@ -159,7 +167,7 @@ export function pinDialog({ select, pinned, done }) {
     async act() {
       const { changed, pins } = await change("POST", "/v1/pins", { select, pinned, ...(reason.value && { reason: reason.value }) });
       done?.();
-      return h("p", { class: "ask-main" }, h("span", { class: "shape good", "aria-hidden": "true" }, "● "), `Changed ${counted(changed, "response")}. All pins use ${bytes(pins.bytes)}.`);
+      return inForce(`Changed ${counted(changed, "response")}. All pins use ${bytes(pins.bytes)}.`);
     },
   });
 }
@@ -198,7 +206,7 @@ export function modeDialog(now) {
     async act() {
       const body = { mode: choice.value, ...(!span.disabled && { for: span.value }), ...(reason.value && { reason: reason.value }) };
       const result = await change("PUT", "/v1/mode", body);
-      return h("p", { class: "ask-main" }, h("span", { class: "shape good", "aria-hidden": "true" }, "● "), `The mode is ${result.mode}`, result.until ? [", until ", at(result.until), "."] : ", as configured.");
+      return inForce(`The mode is ${result.mode}`, result.until ? [", until ", at(result.until), "."] : ", as configured.");
     },
   });
 }
