@@ -53,10 +53,12 @@ class Proxy:
 
     def end(self):
         """Ends it; its processor time and its largest memory, in seconds and bytes."""
+        # The kernel's figure at the end includes the memory of the process that started it.
+        memory = int(re.search(r"VmHWM:\s*(\d+) kB", pathlib.Path(f"/proc/{self.process.pid}/status").read_text())[1]) << 10
         self.process.send_signal(signal.SIGINT)
         _, status, usage = os.wait4(self.process.pid, 0)
         self.process.returncode = os.waitstatus_to_exitcode(status)
-        return usage.ru_utime + usage.ru_stime, usage.ru_maxrss << 10
+        return usage.ru_utime + usage.ru_stime, memory
 
 
 class Holdfast:
@@ -138,11 +140,12 @@ class Client(threading.Thread):
     def check(self, request):
         kind, method, path, fields, content = request
         try:
-            if self.connection is None:
-                self.connection = self.connect()
-            self.connection.request(method, path, content, fields)
-            response = self.connection.getresponse()
-            found = response.status, response.read()
+            try:
+                found = self.ask(method, path, content, fields)
+            except http.client.RemoteDisconnected:
+                # A connection that was idle may be closed at any time.
+                self.connection = None
+                found = self.ask(method, path, content, fields)
         except (OSError, http.client.HTTPException) as error:
             found = type(error).__name__, b""
             self.connection = None
@@ -151,6 +154,13 @@ class Client(threading.Thread):
                 status = "another response" if found[0] in (200, 206) else f"refused ({found[0]})"
                 self.wrong.setdefault(kind, {}).setdefault(status, 0)
                 self.wrong[kind][status] += 1
+
+    def ask(self, method, path, content, fields):
+        if self.connection is None:
+            self.connection = self.connect()
+        self.connection.request(method, path, content, fields)
+        response = self.connection.getresponse()
+        return response.status, response.read()
 
     def connect(self):
         connection = http.client.HTTPSConnection(self.proxy.address, self.proxy.port, timeout=PATIENCE, context=self.context)
@@ -211,7 +221,8 @@ rules:
     freshness: {{lifetime: 1 d}}
     ignore: {{directives: [no-cache]}}
 """
-REUSED = ["--set", "server_replay_reuse=true", "--set", "server_replay_use_headers=range,accept-language"]
+# A list is an option for each value.
+REUSED = ["server_replay_reuse=true", "server_replay_use_headers=range", "server_replay_use_headers=accept-language"]
 
 
 def main():
@@ -229,9 +240,9 @@ def main():
         "Holdfast": lambda folder, authority: Holdfast(holdfast, folder, authority),
         "Holdfast, rule for streams": lambda folder, authority: Holdfast(holdfast, folder, authority, STREAMS),
         "mitmproxy": lambda folder, authority: Mitmproxy(options.mitmproxy, folder, authority),
-        "mitmproxy, reuse and fields": lambda folder, authority: Mitmproxy(options.mitmproxy, folder, authority, *REUSED),
+        "mitmproxy, reuse and fields": lambda folder, authority: Mitmproxy(options.mitmproxy, folder, authority, *(word for option in REUSED for word in ("--set", option))),
     }
-    groups, results = traffic.requests()[:: options.share], {}
+    groups, results = traffic.shuffled(traffic.requests(), 0)[:: options.share], {}
     with tempfile.TemporaryDirectory(prefix="holdfast-compare.") as place:
         place = pathlib.Path(place)
         authority = Authority(place)

@@ -54,8 +54,9 @@ def expected(request):
     whole = body(path, fields, content)
     if "Range" not in fields:
         return 200, whole
-    first, last = map(int, fields["Range"].removeprefix("bytes=").split("-"))
-    return 206, whole[first : last + 1]
+    # A cache asks for the rest of what it has, up to the end.
+    first, last = fields["Range"].removeprefix("bytes=").split("-")
+    return 206, whole[int(first) : int(last or len(whole) - 1) + 1]
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -85,7 +86,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("ETag", f'"{self.path[6:]}"')
             self.send_header("Accept-Ranges", "bytes")
             if status == 206:
-                self.send_header("Content-Range", f"{fields['Range'].replace('=', ' ')}/100000")
+                first = int(fields["Range"].removeprefix("bytes=").split("-")[0])
+                self.send_header("Content-Range", f"bytes {first}-{first + len(found) - 1}/100000")
         self.end_headers()
         self.wfile.write(found)
 
