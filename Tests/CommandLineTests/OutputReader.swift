@@ -33,8 +33,8 @@ final class OutputReader: Sendable {
         }
     }
 
-    /// Like ``line(containing:)``, but also finds a line that was skipped: for lines whose order the
-    /// program does not promise.
+    /// Like ``line(containing:)``, but also finds a line that was skipped: for lines whose order
+    /// the program does not promise.
     func skippedOrNextLine(containing text: String) async -> String {
         if let line = skipped.withLock({ $0.first { $0.contains(text) } }) { return line }
         return await line(containing: text)
