@@ -127,6 +127,8 @@ class Oracle:
     def may_answer(self, made, asked):
         """Whether a mirror's response may: not a request with credentials in its origin's name."""
         secrets = {name for name in asked.secrets if name not in self.rules.ignored_fields or name == "authorization"}
+        # No server gets the fields that a rule removes, so the origin would have sent the same.
+        secrets -= self.rules.removed
         if self.rules.drops_cookies:
             secrets.discard("cookie")
         return not secrets or self.rules.trusts_mirrors or self.rules.directives(made).shares()
