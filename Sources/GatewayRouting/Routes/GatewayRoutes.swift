@@ -23,8 +23,8 @@ import HoldfastConfiguration
 /// 404 and is not forwarded. A single route without conditions adds no cost. With several routes,
 /// each request costs one lookup in a table of hosts and paths.
 public struct GatewayRoutes: Sendable {
-    /// The routes in the order in which they are tried, and then those of ``proxy``; at least one,
-    /// except in `empty`.
+    /// The routes in the order in which they are tried, and then those of the forward proxy; at
+    /// least one, except in `empty`.
     public let routes: [GatewayRoute]
     /// The forward proxy, if there is one.
     package let proxy: ForwardProxy?
