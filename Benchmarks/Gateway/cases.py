@@ -25,7 +25,7 @@ KIB, MIB = 1 << 10, 1 << 20
 class Cases:
     """Each method is one case, in a folder and with processes of its own."""
 
-    NAMES = ["hit_1k", "hit_100k", "hit_disk", "miss", "collapsing", "slow_origin", "idle", "flood", "purge", "offline"]
+    NAMES = ["hit_1k", "hit_100k", "hit_disk", "miss", "collapsing", "slow_origin", "loops", "idle", "flood", "purge", "offline"]
 
     def __init__(self, options, results):
         self.options, self.results = options, results
@@ -216,7 +216,28 @@ class Cases:
             name = f"p99 of hits while {100 * sum(share) / len(share):.0f} % of the requests wait on a slow origin: times that without, {server.name}"
             self.results.limit(name, ratio(busy, quiet, "p99"), ("at most", 2) if server.name == "holdfast" else None)
 
-    def paced(self, server, target, is_busy):
+    def loops(self):
+        """Hits at half the rate that one loop serves at most, with one loop and with two."""
+        origin = self.start(servers.origin(self.folder))
+        loops = [self.ours(origin), self.ours(origin, threads=2)]
+        for server in loops:
+            self.check_hit(server, "/1k/a", 1024)
+        best = load.wrk(loops[0], target="/1k/a", seconds=int(self.options.seconds))["rate"]
+        # Each connection sends a request every 16 ms.
+        connections = round(best / 2 * 0.016)
+        reports = [[], []]
+        # The first pair only warms up.
+        for number in range(self.options.rounds + 1):
+            for server, kept in zip(loops, reports):
+                report, _ = self.paced(server, "/1k/a", False, connections)
+                if number:
+                    kept.append(report)
+        section = "Hits, 1 KiB, at half of what one loop serves"
+        self.results.measured(section, "holdfast, one loop", reports[0])
+        self.results.measured(section, "holdfast, two loops", reports[1])
+        self.results.limit(f"{section}: CPU with two loops compared with one", ratio(reports[1], reports[0], "processor"))
+
+    def paced(self, server, target, is_busy, connections=64):
         seconds = int(self.options.seconds)
         waiting = None
         if is_busy:
@@ -225,7 +246,7 @@ class Cases:
             waiting = load.start_wrk(server.port, seconds=seconds + 1, connections=128, script="unique.lua", arguments=(prefix, 0))
             time.sleep(0.5)
         before = server.processor_time()
-        report = load.report_of(load.start_wrk(server.port, seconds=seconds, connections=64, script="paced.lua", arguments=(target, 16)))
+        report = load.report_of(load.start_wrk(server.port, seconds=seconds, connections=connections, script="paced.lua", arguments=(target, 16)))
         report["processor"] = (server.processor_time() - before) / report["requests"]
         return report, load.report_of(waiting)["requests"] * seconds / (seconds + 1) if waiting else 0
 

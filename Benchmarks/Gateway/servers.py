@@ -102,9 +102,9 @@ def slow_origin(folder, port=None):
 # MARK: The gateway
 
 
-def holdfast(folder, binary, origin_port, slow_port=None, memory="256 MiB", budget="2 GiB", extra="", limits="", port=None, tls=None):
-    """The release build on one loop."""
-    folder, port, tls_port = made(folder, "holdfast"), port or free_port(), free_port()
+def holdfast(folder, binary, origin_port, slow_port=None, memory="256 MiB", budget="2 GiB", extra="", limits="", port=None, tls=None, threads=1):
+    """The release build, on one loop by default. A second loop gets the core of the load."""
+    folder, port, tls_port = made(folder, f"holdfast-{threads}"), port or free_port(), free_port()
     # Programs from before there were lists know this form alone.
     listen = f"127.0.0.1:{port}"
     if tls:
@@ -119,8 +119,9 @@ limits: {{connections: {CONNECTIONS}{limits}}}
 routes:
 {slow}  - {{name: origin, origin: 'http://127.0.0.1:{origin_port}'}}
 """
-    command = [binary, "serve", "--config", written(folder, "holdfast.yaml", text), "--threads", "1"]
-    server = Server("holdfast", command, port, SERVER_CORE, os.path.join(folder, "log"))
+    command = [binary, "serve", "--config", written(folder, "holdfast.yaml", text), "--threads", str(threads)]
+    core = SERVER_CORE if threads == 1 else f"{SERVER_CORE},{LOAD_CORE}"
+    server = Server("holdfast", command, port, core, os.path.join(folder, "log"))
     server.store = os.path.join(folder, "store")
     # It tells HTTP/2 by its first bytes.
     return add_ports(server, tls_port, port)
