@@ -9,7 +9,9 @@ package final class ConnectionOutput: Flushing {
     private let round: LoopRound
     /// The time that the client gets to read some of the written bytes.
     private let patience: TimeAmount
-    private let deadline = WriteDeadline()
+    /// Created when the client first leaves bytes unread, because an idle connection should need
+    /// little memory.
+    private var deadline: WriteDeadline?
     private var context: ChannelHandlerContext?
     private var tls: NIOSSLServerHandler?
     private var writability: EventLoopPromise<Void>?
@@ -45,7 +47,7 @@ package final class ConnectionOutput: Flushing {
 
     /// Releases everything after the connection has ended.
     package func release() {
-        deadline.release()
+        deadline?.release()
         socket.release()
         context = nil
         tls = nil
@@ -113,14 +115,14 @@ package final class ConnectionOutput: Flushing {
         // bytes.
         let below = tls.flatMap { try? context.pipeline.syncOperations.context(handler: $0) }
         (below ?? context).writeAndFlush(NIOAny(ByteBuffer()), promise: taken)
-        if writability != nil { deadline.begin(patience, on: context.channel) }
+        if writability != nil { beginDeadline(context.channel) }
         return promise.futureResult
     }
 
     /// Completes the wait, because the kernel has accepted all written bytes of a stream.
     private func endWaiting() {
         guard let writability = writability.take() else { return }
-        if !holdsBack, !isClosing { deadline.stop() }
+        if !holdsBack, !isClosing { deadline?.stop() }
         writability.succeed()
     }
 
@@ -130,7 +132,13 @@ package final class ConnectionOutput: Flushing {
         flush()
         guard !context.channel.isWritable, context.channel.isActive else { return }
         holdsBack = true
-        deadline.begin(patience, on: context.channel)
+        beginDeadline(context.channel)
+    }
+
+    private func beginDeadline(_ channel: any Channel) {
+        let deadline = deadline ?? WriteDeadline()
+        self.deadline = deadline
+        deadline.begin(patience, on: channel)
     }
 
     /// Continues, because the client has read enough.
@@ -139,9 +147,9 @@ package final class ConnectionOutput: Flushing {
     package func resume() -> Bool {
         // The client must still read the rest of a response that ends the connection.
         if isClosing || writability != nil, let context {
-            deadline.begin(patience, on: context.channel)
+            beginDeadline(context.channel)
         } else {
-            deadline.stop()
+            deadline?.stop()
         }
         defer { holdsBack = false }
         return holdsBack
@@ -160,7 +168,7 @@ package final class ConnectionOutput: Flushing {
         taken.futureResult.assumeIsolated().whenComplete { _ in self.closeBehindFlush() }
         context.writeAndFlush(NIOAny(ByteBuffer()), promise: taken)
         // A slow client gets as much time for these bytes as for any others.
-        if self.context?.channel.isActive == true { deadline.begin(patience, on: context.channel) }
+        if self.context?.channel.isActive == true { beginDeadline(context.channel) }
     }
 
     /// Closes the connection; called during a flush. With TLS, the close waits for the end of the
@@ -184,10 +192,10 @@ package final class ConnectionOutput: Flushing {
         // A flush that fails ends the connection. Then no deadline is needed.
         guard let context else { return }
         isClosing = true
-        deadline.begin(patience, on: context.channel)
+        beginDeadline(context.channel)
         let shut = context.eventLoop.makePromise(of: Void.self)
         shut.futureResult.assumeIsolated().whenSuccess { _ in
-            self.deadline.stop()
+            self.deadline?.stop()
             completion()
         }
         context.close(mode: .output, promise: shut)

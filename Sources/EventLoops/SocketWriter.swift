@@ -15,16 +15,20 @@ package final class SocketWriter {
     private var socket: (any NIOTransportAccessibleChannelCore<NIOBSDSocket.Handle>)?
     /// Whether bytes are passed on in parts the size of a TLS record.
     private var isCut = false
+    /// Whether a write failed because the peer had reset the connection. Such a write takes the
+    /// error from the socket, so that the channel reports only the end of the connection.
+    package private(set) var isReset = false
+    /// The number of flushes that the channel has not completed.
+    private var backlog: Int32 = 0
+    /// The only unflushed piece. Most responses are one piece, and the connection would keep the
+    /// memory of an array.
+    private var single: ByteBuffer?
+    /// The unflushed pieces if there are several.
     private var pending: [ByteBuffer] = []
     /// The last flush's array, kept for its memory.
     private var emptied: [ByteBuffer] = []
     /// The number of unflushed bytes.
     private(set) var pendingCount = 0
-    /// The number of flushes that the channel has not completed.
-    private var backlog = 0
-    /// Whether a write failed because the peer had reset the connection. Such a write takes the
-    /// error from the socket, so that the channel reports only the end of the connection.
-    package private(set) var isReset = false
 
     package init() {}
 
@@ -37,21 +41,40 @@ package final class SocketWriter {
     /// Releases everything.
     package func release() {
         socket = nil
+        single = nil
         pending = []
         pendingCount = 0
     }
 
     /// Writes bytes with the next flush.
     package func put(_ bytes: ByteBuffer) {
-        pending.append(bytes)
         pendingCount += bytes.readableBytes
+        if pending.isEmpty {
+            guard let first = single.take() else {
+                single = bytes
+                return
+            }
+            pending.append(first)
+        }
+        pending.append(bytes)
     }
 
     package func flush(_ context: ChannelHandlerContext) {
+        // Pieces are moved away before any write, because a handler that learns of the connection's
+        // end may flush again.
+        if let bytes = single.take() {
+            guard !isCut else {
+                pending.append(bytes)
+                return passAll(to: context)
+            }
+            let count = pendingCount
+            pendingCount = 0
+            let taken = backlog > 0 ? 0 : writeDirectly(bytes)
+            if taken < count { pass([bytes], after: taken, to: context) }
+            return
+        }
         guard !pending.isEmpty else { return }
         if isCut { return passAll(to: context) }
-        // Moved away before any write, because a handler that learns of the connection's end may
-        // flush again.
         var bytes = emptied
         emptied = []
         swap(&bytes, &pending)
@@ -63,17 +86,14 @@ package final class SocketWriter {
         emptied = bytes
     }
 
-    /// Writes bytes to the socket.
-    ///
-    /// - Returns: the number of bytes that the kernel accepted; 0 on failure. Then the channel gets
-    ///   the error.
+    private func writeDirectly(_ bytes: ByteBuffer) -> Int {
+        writeDirectly { handle in bytes.withUnsafeReadableBytes { write($0, to: handle) } }
+    }
+
     private func writeDirectly(_ bytes: [ByteBuffer]) -> Int {
-        guard let socket, bytes.count <= Self.pieceLimit else { return 0 }
-        let result = try? socket.withUnsafeTransport { handle in
-            if bytes.count == 1 {
-                return bytes[0].withUnsafeReadableBytes { write($0, to: handle) }
-            }
-            return withUnsafeTemporaryAllocation(of: iovec.self, capacity: Self.pieceLimit) { pieces in
+        guard bytes.count <= Self.pieceLimit else { return 0 }
+        return writeDirectly { handle in
+            withUnsafeTemporaryAllocation(of: iovec.self, capacity: Self.pieceLimit) { pieces in
                 for (index, piece) in bytes.enumerated() {
                     // The array keeps the bytes in place until the end of the call.
                     piece.withUnsafeReadableBytes { piece in
@@ -84,6 +104,15 @@ package final class SocketWriter {
                 return write(UnsafeMutableBufferPointer(rebasing: pieces[..<bytes.count]), to: handle)
             }
         }
+    }
+
+    /// Writes bytes to the socket.
+    ///
+    /// - Returns: the number of bytes that the kernel accepted; 0 on failure. Then the channel gets
+    ///   the error.
+    private func writeDirectly(_ write: (NIOBSDSocket.Handle) -> Int) -> Int {
+        guard let socket else { return 0 }
+        let result = try? socket.withUnsafeTransport(write)
         guard let sent = result, sent >= 0 else {
             if result != nil, errno == ECONNRESET { isReset = true }
             return 0

@@ -2,7 +2,9 @@ import NIOCore
 
 /// The fields of the last request on a connection. Most clients send the same fields again, so
 /// their decoded form can be reused.
-struct KnownFields {
+///
+/// A class, because a decoder without a known request should need little memory.
+final class KnownFields: Sendable {
     /// The maximum length of the fields to keep, in bytes. It is small, because each connection
     /// keeps some.
     private static let limit = 1 << 10

@@ -311,6 +311,7 @@ public final class GatewayServer: Service {
                 }
             }
             .childChannelOption(.autoRead, value: false)
+            .childChannelOption(.recvAllocator, value: ReceiveBufferSizes(first: 512, maximum: 64 << 10))
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { channel in

@@ -106,7 +106,10 @@ package struct CertificatePair: Sendable {
 }
 
 extension CertificatePair {
-    /// Makes a client present this certificate.
+    /// Whether both values come from the same reading of the files.
+    package func isSame(as other: CertificatePair) -> Bool { chain[0] === other.chain[0] }
+
+    /// Makes a client or a server present this certificate.
     package func present(in configuration: inout TLSConfiguration) {
         configuration.certificateChain = chain.map { .certificate($0) }
         configuration.privateKey = .privateKey(signingKey)

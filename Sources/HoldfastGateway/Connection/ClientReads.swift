@@ -13,38 +13,38 @@ final class ClientReads {
         case closing
     }
 
-    // Converted to NIO's type once, because every request needs these times.
-    private let request, lateRequest, head, content, closing: TimeAmount
+    private let times: ClientTimes
     private let deadline = Deadline()
     private var context: ChannelHandlerContext?
+    /// `nil` before the connection opens and after it ends.
+    private var requests: RequestSequence?
     /// The step that must happen before the deadline.
     private(set) var awaited: Step?
     /// Whether the gateway shuts down, so that a first request gets less time.
     private var isDraining = false
     /// Whether the channel was asked to read and has not delivered bytes since.
     private var isWanted = false
+    /// Whether the rest of a head is expected once the current delivery has ended.
+    private var isHeadAwaited = false
     /// The time when the bytes arrived that the channel is delivering; `nil` between deliveries.
     private var readAt: NIODeadline?
 
-    init(_ timeouts: GatewayConfiguration.Timeouts) {
-        request = timeouts.request.timeAmount
-        lateRequest = timeouts.lateRequest.timeAmount
-        head = timeouts.head.timeAmount
-        content = timeouts.content.timeAmount
-        closing = timeouts.closing.timeAmount
+    init(_ times: ClientTimes) {
+        self.times = times
     }
 
-    /// - Parameter action: the action for a missed deadline. ``release()`` releases it.
-    func open(_ context: ChannelHandlerContext, whenLate action: @escaping (Step) -> Void) {
-        self.context = context
-        deadline.whenPassed { [unowned self] in if let awaited { action(awaited) } }
+    /// - Parameter requests: told about a missed deadline, until ``release()``.
+    func open(_ context: ChannelHandlerContext, _ requests: RequestSequence) {
+        (self.context, self.requests) = (context, requests)
+        deadline.whenPassed { [unowned self] in if let awaited { self.requests?.timeOut(awaited) } }
     }
 
     /// Releases everything after the connection has ended.
     func release() {
         awaited = nil
+        isHeadAwaited = false
         deadline.release()
-        context = nil
+        (context, requests) = (nil, nil)
     }
 
     // MARK: Bytes
@@ -60,7 +60,12 @@ final class ClientReads {
         readAt = .now()
     }
 
-    func endDelivery() { readAt = nil }
+    func endDelivery() {
+        readAt = nil
+        guard isHeadAwaited else { return }
+        isHeadAwaited = false
+        if awaited != .head { expect(.head) }
+    }
 
     /// Asks the channel to read, unless a read is already pending.
     func read() {
@@ -72,7 +77,14 @@ final class ClientReads {
     /// Asks the channel for bytes of a request. A head has one deadline, however many pieces it
     /// arrives in.
     func read(_ part: Step) {
-        if awaited != part { expect(part) }
+        if part == .head, isDelivering {
+            // The rest may be in the same delivery: a connection's first buffer is short. A
+            // deadline that is earlier than the one before needs another timer, and to cancel a
+            // timer, the loop searches all of them.
+            isHeadAwaited = true
+        } else if awaited != part {
+            expect(part)
+        }
         read()
     }
 
@@ -84,12 +96,13 @@ final class ClientReads {
     func expect(_ step: Step, within limit: TimeAmount? = nil) {
         guard let context else { return }
         awaited = step
+        isHeadAwaited = false
         let time =
             switch step {
-            case .request: isDraining ? min(request, lateRequest) : request
-            case .head: head
-            case .content: content
-            case .closing: closing
+            case .request: isDraining ? min(times.request, times.lateRequest) : times.request
+            case .head: times.head
+            case .content: times.content
+            case .closing: times.closing
             }
         deadline.set(.now() + min(time, limit ?? time), on: context.eventLoop)
     }
@@ -98,6 +111,7 @@ final class ClientReads {
     func stop() {
         deadline.stop()
         awaited = nil
+        isHeadAwaited = false
     }
 
     /// Gives a first request less time, because the gateway shuts down. If the channel is not

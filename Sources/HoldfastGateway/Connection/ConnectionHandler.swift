@@ -27,9 +27,9 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
         scope: ProxyScope? = nil
     ) {
         self.tls = tls
-        let timeouts = service.configuration.timeouts
-        output = ConnectionOutput(round: .of(loop.eventLoop), patience: timeouts.write.timeAmount)
-        reads = ClientReads(timeouts)
+        let times = service.inForce.clientTimes
+        output = ConnectionOutput(round: .of(loop.eventLoop), patience: times.write)
+        reads = ClientReads(times)
         requests = RequestSequence(service: service, loop: loop, acceptsHTTP2: acceptsHTTP2, reads, output) {
             ClientSession(
                 service: service,
@@ -53,7 +53,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         output.open(context, tls)
-        reads.open(context) { [unowned self] in requests.timeOut($0) }
+        reads.open(context, requests)
         requests.open(self)
         if context.channel.isActive { requests.connect() }
     }

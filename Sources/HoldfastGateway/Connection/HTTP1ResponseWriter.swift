@@ -6,7 +6,8 @@ import HTTPWire
 import NIOCore
 import OriginConnections
 
-/// Writes the responses on a client's HTTP/1 connection in order. RFC 9112
+/// Writes the responses on a client's HTTP/1 connection in order, except those of the hot table,
+/// which are complete. RFC 9112
 ///
 /// It offers the bytes of stored responses to the hot table, and writes relayed responses as they
 /// were received.
@@ -26,13 +27,6 @@ final class HTTP1ResponseWriter: ClientResponseWriter {
         self.service = service
         self.eventLoop = eventLoop
         self.output = output
-    }
-
-    /// Writes a response of the hot table.
-    func write(_ response: HotResponse) {
-        output.put(response.bytes)
-        if let rest = response.rest { output.put(rest) }
-        output.holdBack()
     }
 
     /// Prepares for the response to a request.

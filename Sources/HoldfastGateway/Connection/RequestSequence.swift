@@ -16,21 +16,28 @@ final class RequestSequence {
     private let loop: ServingLoop
     private let output: ConnectionOutput
     private let reads: ClientReads
-    private let content: HTTP1RequestContent
-    private let writer: HTTP1ResponseWriter
     private var machine: ConnectionMachine
+    // After the machine, where they need no more memory.
+    private var isProceeding = false
+    private var mustProceed = false
     /// `nil` before the connection opens and after it ends.
     private var handler: ConnectionHandler?
-    private let makeSession: () -> ClientSession
-    /// Created with the first request, because an idle connection should need little memory.
-    private lazy var session = makeSession()
+    private var sessionState: SessionState
+    /// Both are created with the first request that the hot table does not serve.
+    private var knownContent: HTTP1RequestContent?
+    private var knownWriter: HTTP1ResponseWriter?
     private var exchange: ClientExchange?
     private var counted: CountedConnection
     private let number = ConnectionNumber.next()
     /// The number of requests received, including invalid ones.
     private var requestCount: Int64 = 0
-    private var isProceeding = false
-    private var mustProceed = false
+
+    /// The client's session. It is created with the first request, and replaces the closure that
+    /// creates it, because an idle connection should need little memory.
+    private enum SessionState {
+        case planned(() -> ClientSession)
+        case made(ClientSession)
+    }
 
     init(
         service: GatewayService,
@@ -42,12 +49,10 @@ final class RequestSequence {
     ) {
         self.service = service
         self.loop = loop
-        self.makeSession = makeSession
+        sessionState = .planned(makeSession)
         self.reads = reads
         self.output = output
         counted = CountedConnection(loop.telemetry.value)
-        content = HTTP1RequestContent(service: service, on: loop.eventLoop, reads, output)
-        writer = HTTP1ResponseWriter(service: service, eventLoop: loop.eventLoop, output: output)
         let configuration = service.configuration
         machine = ConnectionMachine(
             limits: configuration.messageLimits,
@@ -58,10 +63,7 @@ final class RequestSequence {
 
     // MARK: The connection
 
-    func open(_ handler: ConnectionHandler) {
-        self.handler = handler
-        (writer.requests, content.requests) = (self, self)
-    }
+    func open(_ handler: ConnectionHandler) { self.handler = handler }
 
     /// Starts waiting for requests, because the channel is active.
     func connect() {
@@ -106,14 +108,45 @@ final class RequestSequence {
         machine.close()
         reads.release()
         exchange.take()?.cancel()
-        content.end()
+        knownContent?.end()
         output.release()
     }
 
     /// Releases the handler, after the end.
     func release() {
-        (writer.requests, content.requests) = (nil, nil)
+        knownContent?.requests = nil
+        knownWriter?.requests = nil
         handler = nil
+    }
+
+    // MARK: The parts that requests create
+
+    private var session: ClientSession {
+        switch sessionState {
+        case .made(let session):
+            return session
+        case .planned(let make):
+            let session = make()
+            sessionState = .made(session)
+            return session
+        }
+    }
+
+    private var content: HTTP1RequestContent {
+        if let knownContent { return knownContent }
+        let content = HTTP1RequestContent(service: service, on: loop.eventLoop, reads, output)
+        // Nothing would release the reference after the end, when there is no handler.
+        if handler != nil { content.requests = self }
+        knownContent = content
+        return content
+    }
+
+    private var writer: HTTP1ResponseWriter {
+        if let knownWriter { return knownWriter }
+        let writer = HTTP1ResponseWriter(service: service, eventLoop: loop.eventLoop, output: output)
+        if handler != nil { writer.requests = self }
+        knownWriter = writer
+        return writer
     }
 
     // MARK: Requests
@@ -133,11 +166,12 @@ final class RequestSequence {
                 beginRequest(session.admit(nil, at: reads.now))
                 continue
             }
+            let session = session
             let admission = session.admit(head, at: reads.now)
             if case .hot(let key) = admission,
                 let response = session.respondHot(to: key, since: reads.now, at: nextOrdinal)
             {
-                writer.write(response)
+                write(response)
                 reads.stop()
                 requestCount += 1
                 machine.skipRequest(head)
@@ -148,6 +182,13 @@ final class RequestSequence {
         }
         isProceeding = false
         output.flushSoon()
+    }
+
+    /// Writes a response of the hot table.
+    private func write(_ response: HotResponse) {
+        output.put(response.bytes)
+        if let rest = response.rest { output.put(rest) }
+        output.holdBack()
     }
 
     /// - Parameter admission: evaluated only if a request has arrived.
@@ -165,6 +206,7 @@ final class RequestSequence {
 
     private func begin(_ head: RequestHead, repeatsFields: Bool, _ admission: RequestAdmission) {
         reads.stop()
+        let (content, writer) = (content, writer)
         if head.hasContent { content.begin() }
         writer.begin(head)
         let ordinal = nextOrdinal
@@ -192,6 +234,7 @@ final class RequestSequence {
     /// Responds to bytes that are not a valid request. Such bytes have no exchange.
     private func refuse(_ refusal: MessageRefusal) {
         reads.stop()
+        let writer = writer
         writer.begin(nil)
         let ordinal = nextOrdinal
         requestCount += 1
@@ -242,7 +285,7 @@ final class RequestSequence {
     func endResponse(keepingAlive: Bool) {
         exchange = nil
         if counted.state == .active { counted.enter(.idle) }
-        content.end()
+        knownContent?.end()
         let action = machine.endResponse(keepingAlive: keepingAlive)
         // The rest of the content is dropped. All of it has one deadline.
         if case .read = action, reads.awaited == nil { reads.expect(.content) }

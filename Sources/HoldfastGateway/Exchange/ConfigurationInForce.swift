@@ -6,6 +6,7 @@ import HTTPWire
 /// through one reference.
 final class ConfigurationInForce: Sendable {
     let configuration: GatewayConfiguration
+    let clientTimes: ClientTimes
     /// The metric label of each route.
     let routeLabels: [RouteLabel]
     /// The label of each route with `respond`.
@@ -43,6 +44,7 @@ final class ConfigurationInForce: Sendable {
         routeChecks: [RouteChecks?] = []
     ) {
         self.configuration = configuration
+        clientTimes = ClientTimes(configuration.timeouts)
         self.routeChecks = routeChecks
         routeLabels = labels.labels(of: configuration.routes.routes)
         fixedRouteLabels = labels.labels(of: configuration.fixedRoutes.names)

@@ -35,11 +35,25 @@ extension GatewayService {
     }
 
     /// A prepared cache request, kept for the client's next request with the same fields.
-    struct KnownRequest {
+    ///
+    /// A class, because a session without a known request should need little memory.
+    final class KnownRequest {
         fileprivate let inForce: ConfigurationInForce
         fileprivate let route: Int
         fileprivate let method: HTTPRequest.Method
         fileprivate let request: CacheRequest
+
+        fileprivate init(
+            inForce: ConfigurationInForce,
+            route: Int,
+            method: HTTPRequest.Method,
+            request: CacheRequest
+        ) {
+            self.inForce = inForce
+            self.route = route
+            self.method = method
+            self.request = request
+        }
     }
 
     /// Returns the request without its content.

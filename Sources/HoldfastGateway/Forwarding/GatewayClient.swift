@@ -12,9 +12,6 @@ final class GatewayClient: Sendable {
     let isSecure: Bool
     /// The client's TLS version; `nil` without TLS, and before the handshake is complete.
     let tlsVersion: String?
-    /// The fields that describe the client to origins: `Forwarded` (RFC 7239), and
-    /// `X-Forwarded-For` and `X-Forwarded-Proto` with the same meaning.
-    let fields: [HTTPField]
     /// The client that this connection's own requests count for when an origin's permits are
     /// shared.
     let own: RequestClient
@@ -41,17 +38,28 @@ final class GatewayClient: Sendable {
         self.hasOwnAddress = hasOwnAddress
         self.isSecure = isSecure
         self.tlsVersion = tlsVersion
-        let scheme = isSecure ? "https" : "http"
         own = address.map { RequestClient($0) } ?? .none
-        var fields = [HTTPField(name: .xForwardedProto, value: scheme)]
-        if address == Self.localName {
+    }
+}
+
+extension GatewayClient {
+    /// The fields that describe the client to origins: `Forwarded` (RFC 7239), and
+    /// `X-Forwarded-For` and `X-Forwarded-Proto` with the same meaning.
+    ///
+    /// Computed, because they are needed once for all requests of a connection that have the same
+    /// fields, and never for hits.
+    var fields: [HTTPField] {
+        let forwardedProto = HTTPField(name: .xForwardedProto, value: scheme)
+        guard let address else { return [forwardedProto] }
+        if isLocal {
             // `X-Forwarded-For` requires an address. RFC 7239 §6.3 allows a name.
-            fields.append(HTTPField(name: .forwarded, value: "for=_unix;proto=\(scheme)"))
-        } else if let address {
-            fields.append(HTTPField(name: .xForwardedFor, value: address))
-            fields.append(HTTPField(name: .forwarded, value: "for=\(Self.node(address));proto=\(scheme)"))
+            return [forwardedProto, HTTPField(name: .forwarded, value: "for=_unix;proto=\(scheme)")]
         }
-        self.fields = fields
+        return [
+            forwardedProto,
+            HTTPField(name: .xForwardedFor, value: address),
+            HTTPField(name: .forwarded, value: "for=\(Self.node(address));proto=\(scheme)"),
+        ]
     }
 }
 

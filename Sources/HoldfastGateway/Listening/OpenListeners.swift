@@ -3,7 +3,9 @@ import LocalSockets
 import NIOCore
 
 /// The parts of an event loop that all its connections share, regardless of their listeners.
-struct ServingLoop: Sendable {
+///
+/// A class, because each connection refers to it.
+final class ServingLoop: Sendable {
     let eventLoop: any EventLoop
     let executor: LoopExecutor
     let lookups: DiskLookups

@@ -1,3 +1,4 @@
+import EventLoops
 import HoldfastConfiguration
 import NIOCore
 import NIOSSL
@@ -13,8 +14,9 @@ final class ListenerTLS: Sendable {
         .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
         .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
     ]
-    /// The maximum number of bytes to read from a socket at once: 16 KiB
-    private static let readLimit = 16 << 10
+    /// The sizes of reads from a socket, up to 16 KiB. The first is enough for the first message of
+    /// most clients.
+    private static let readSizes = ReceiveBufferSizes(first: 1 << 10, maximum: 16 << 10)
 
     private struct Files {
         /// For each certificate: the stamps of its files, and why they were unusable.
@@ -64,6 +66,8 @@ final class ListenerTLS: Sendable {
             certificateChain: pair.chain.map { .certificate($0) },
             privateKey: .privateKey(pair.key)
         )
+        // With the key that signs elsewhere.
+        pair.present(in: &configuration)
         configuration.minimumTLSVersion = settings.minimum == .tls13 ? .tlsv13 : .tlsv12
         configuration.cipherSuiteValues = ciphers
         configuration.applicationProtocols = settings.protocols.map(\.rawValue)
@@ -72,7 +76,10 @@ final class ListenerTLS: Sendable {
         // keep the connections of silent clients.
         configuration.shutdownTimeout = .zero
         configuration.sslContextCallback = { values, promise in
-            promise.succeed(certificates.value.pair(for: values.serverHostname).override)
+            let chosen = certificates.value.pair(for: values.serverHostname)
+            // The context has this pair already. With an override, each connection would keep the
+            // certificate and its key again.
+            promise.succeed(chosen.isSame(as: pair) ? .noChanges : chosen.override)
         }
         if let client = settings.client {
             configuration.trustRoots = .certificates(roots)
@@ -101,8 +108,7 @@ final class ListenerTLS: Sendable {
     /// NIOSSL decrypts everything that is read at once into one buffer, and the connection keeps
     /// that buffer at its largest size. ``SocketWriter`` limits writes for the same reason.
     static func limitReads(of channel: any Channel) throws {
-        let allocator = AdaptiveRecvByteBufferAllocator(minimum: 1 << 9, initial: 1 << 10, maximum: readLimit)
-        try channel.syncOptions?.setOption(.recvAllocator, value: allocator)
+        try channel.syncOptions?.setOption(.recvAllocator, value: readSizes)
         try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
     }
 
