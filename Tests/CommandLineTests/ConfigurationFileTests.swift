@@ -263,6 +263,17 @@ struct ConfigurationFileTests {
         #expect(route == "  api: stale responses with must-revalidate or proxy-revalidate get 504")
     }
 
+    @Test func checkNamesEachSchemeOfForwardProxyOnce() async throws {
+        let text = "version: 1\nforward-proxy: {hosts: [deb.example]}\n"
+        try await withFile(text) { file, _ in
+            let outcome = try await Self.holdfast.run("check", "--config", file)
+            let lines = outcome.lines.filter { $0.hasPrefix("  forward-proxy, ") }
+            #expect(outcome.status == 0 && lines.count == 2 && Set(lines).count == 2, "\(outcome.text)")
+            let json = try await Self.holdfast.run("check", "--format", "json", "--config", file)
+            #expect(json.text.contains("https://*") && !json.text.contains(".invalid"))
+        }
+    }
+
     @Test func checkCountsStoredResponses() async throws {
         try await SampleOrigin.withOrigin { origin in
             let text = """

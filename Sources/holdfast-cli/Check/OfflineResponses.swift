@@ -98,9 +98,12 @@ struct OfflineResponses {
                 let names = rest.filter { lifted.contains($0.0) }.map(\.1)
                 return names.isEmpty ? nil : Lifting(rule: rule.name ?? "rule \(index + 1)", directives: names)
             }
+            let name = route.name ?? "route \(route.number ?? index + 1)"
+            let scheme = route.origin.scheme
             return Route(
-                route: route.name ?? "route \(route.number ?? index + 1)",
-                origin: "\(route.origin.scheme)://\(route.origin.authority)\(route.origin.pathPrefix)",
+                // A forward proxy has a route for each scheme, without an origin of its own.
+                route: route.forwards ? "\(name), \(scheme)" : name,
+                origin: "\(scheme)://" + (route.forwards ? "*" : "\(route.origin.authority)\(route.origin.pathPrefix)"),
                 forbidding: rest.map(\.1),
                 lifting: lifting
             )
