@@ -271,8 +271,8 @@ package struct EngineOperations: CacheOperations {
     }
 
     /// Counts the recorded responses of the store's jobs.
-    package func recorded(in scopes: [InvalidationScope]) async throws -> [String: Int] {
-        try await store.recorded(in: scopes)
+    package func recorded(in scopes: [InvalidationScope], examining limit: Int) async throws -> [String: Int] {
+        try await store.recorded(in: scopes, examining: limit)
     }
 
     /// Reads invalidated responses from the store.

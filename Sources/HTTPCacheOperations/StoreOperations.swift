@@ -32,7 +32,7 @@ package protocol StoreOperations: Sendable {
     /// known, because jobs do not record them.
     ///
     /// - Throws: `CancellationError` if the task was canceled.
-    func recorded(in scopes: [InvalidationScope]) async throws -> [String: Int]
+    func recorded(in scopes: [InvalidationScope], examining limit: Int) async throws -> [String: Int]
 
     /// Reads a page of the invalidated responses in the scopes, for a refresh.
     ///

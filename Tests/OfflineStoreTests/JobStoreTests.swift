@@ -66,8 +66,12 @@ import Testing
         let first = InvalidationScope.target(try TargetURI(urls[0]))
         let prefix = InvalidationScope.prefix(try TargetPrefix("https://a.example/"))
         for (scopes, count) in [([.all], 3), ([first], 1), ([prefix], 2), ([first, prefix], 2), ([.tag("t")], 0)] {
-            let recorded = try await store.recorded(in: scopes)
+            let recorded = try await store.recorded(in: scopes, examining: 10)
             #expect(recorded == (count == 0 ? [:] : ["deps": count]), "\(scopes)")
+        }
+        for (limit, count) in [(0, 0), (1, 1), (2, 2), (3, 3), (4, 3)] {
+            let recorded = try await store.recorded(in: [.all], examining: limit)
+            #expect(recorded == (count == 0 ? [:] : ["deps": count]), "\(limit)")
         }
         try await store.close()
     }

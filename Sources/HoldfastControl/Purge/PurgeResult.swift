@@ -68,10 +68,11 @@ package struct PurgeResult: Sendable, Hashable, Codable {
 }
 
 extension StoreOperations {
-    /// The maximum number of stored responses that a purge examines to count the affected ones. The
-    /// limit lets the gateway acknowledge the purge within milliseconds.
+    /// The maximum number of stored responses, and of recorded requests of jobs, that a purge
+    /// examines to count the affected ones. The limit lets the gateway acknowledge the purge within
+    /// milliseconds.
     package static var purgeExamination: Int { 10_000 }
-    /// The maximum number of stored responses that a dry run examines to count the affected ones.
+    /// The maximum numbers that a dry run examines.
     package static var dryRunExamination: Int { 100_000 }
 
     /// Counts the responses that a purge affects, and purges them unless it is a dry run. When this
@@ -86,15 +87,17 @@ extension StoreOperations {
         let count = try await count(scopes, examining: limit)
         var result = PurgeResult(action: purge.action, dryRun: purge.dryRun, matched: .init(count, of: purge.action))
         if !purge.coverage.isEmpty { result.covers = purge.coverage }
+        if !purge.dryRun {
+            let done = try await invalidate(scopes, keepingForOffline: purge.action == .expire)
+            result.sequence = done.sequence.number
+            result.durable = done.isDurable
+            if done.coversEverything { result.coversEverything = true }
+        }
+        // Last, so that the purge is in effect before files are read.
         if purge.action == .remove, count.responses > 0 {
-            let jobs = try await recorded(in: scopes)
+            let jobs = try await recorded(in: scopes, examining: limit)
             if !jobs.isEmpty { result.jobs = jobs }
         }
-        guard !purge.dryRun else { return result }
-        let done = try await invalidate(scopes, keepingForOffline: purge.action == .expire)
-        result.sequence = done.sequence.number
-        result.durable = done.isDurable
-        if done.coversEverything { result.coversEverything = true }
         return result
     }
 }

@@ -90,23 +90,30 @@ extension CacheManager: StoreOperations {
         return try counting.count(scopes)
     }
 
-    /// Counts the recorded responses of jobs that the scopes cover, from the files of at most
-    /// ``jobLimit`` jobs.
+    /// Counts the recorded responses of jobs that the scopes cover, among the first `limit`
+    /// recorded requests of at most ``jobLimit`` jobs.
     ///
     /// A job's responses may be gone already. A job that cannot be read is left out.
     ///
     /// - Throws: `CancellationError` if the task was canceled.
     @concurrent
-    package func recorded(in scopes: [InvalidationScope]) async throws -> [String: Int] {
+    package func recorded(in scopes: [InvalidationScope], examining limit: Int) async throws -> [String: Int] {
+        struct Enough: Error {}
         var counts: [String: Int] = [:]
-        for name in (try? jobs.names)?.prefix(Self.jobLimit) ?? [] {
+        var examined = 0
+        for name in (try? jobs.names)?.prefix(Self.jobLimit) ?? [] where examined < limit {
             try Task.checkCancellation()
             var count = 0
-            let isRead = try? jobs.read(name) { line in
-                guard case .entry(let entry) = line, entry.why == nil else { return }
-                if scopes.contains(where: { $0.covers(entry.request) }) { count += 1 }
-            }
-            if isRead == true, count > 0 { counts[name.description] = count }
+            do {
+                try jobs.read(name) { line in
+                    guard case .entry(let entry) = line else { return }
+                    if examined == limit { throw Enough() }
+                    examined += 1
+                    if entry.why == nil, scopes.contains(where: { $0.covers(entry.request) }) { count += 1 }
+                }
+            } catch is Enough {
+            } catch { continue }
+            if count > 0 { counts[name.description] = count }
         }
         return counts
     }

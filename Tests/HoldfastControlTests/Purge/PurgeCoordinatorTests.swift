@@ -346,7 +346,7 @@ private final class ScriptedStore: StoreOperations {
 
     var invalidationSequence: InvalidationSequence { InvalidationSequence(state.withLock { $0.sequence }) }
 
-    func recorded(in scopes: [InvalidationScope]) async throws -> [String: Int] { [:] }
+    func recorded(in scopes: [InvalidationScope], examining limit: Int) async throws -> [String: Int] { [:] }
 
     func count(_ scopes: [InvalidationScope], examining limit: Int) async throws -> ScopeCount {
         let isDryRun = limit == Self.dryRunExamination
