@@ -96,6 +96,19 @@ import Testing
         }
     }
 
+    @Test(arguments: ["https://HOST/a", "/proxy/https/HOST/a"])
+    func problemsNameTheOriginOfTheRequest(target: String) async throws {
+        try await withOrigin { origin in
+            try await with(hosts: "localhost", origin, configure: { $0.trustedClients = [] }) { gateway in
+                let host = "localhost:\(origin.port)"
+                let fields = "Cache-Control: only-if-cached\r\n"
+                let response = try await gateway.get(target.replacing("HOST", with: host), fields: fields)
+                #expect(response.status == 504)
+                #expect(response.text.contains("'https://\(host)/a'"), "\(response.text)")
+            }
+        }
+    }
+
     /// Two names of one server, and requests on one connection whose fields are the same.
     ///
     /// Mutant: a request of the proxy is made like the one before.

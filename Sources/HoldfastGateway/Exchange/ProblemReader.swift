@@ -28,12 +28,12 @@ struct ProblemReader {
         _ contacts: OriginContacts
     ) {
         isTrusted = client.isTrusted(withAll: request.fields, by: configuration)
-        let scheme = client.scheme(of: request.fields, by: configuration)
+        let scheme = route?.scheme(of: request)?.rawValue ?? client.scheme(of: request.fields, by: configuration)
         let host = request.authority.map { "\(scheme)://\($0)" } ?? ""
         url = Redaction.uriText(host + request.target, limit: 2048)
         prefersHTML = AcceptedMedia.prefersHTML(request.fields)
         mayRetry = request.method == .get || request.method == .head
-        lastContact = route.flatMap { contacts.last(with: $0.origin) }
+        lastContact = route.flatMap { contacts.last(with: $0.origin(of: request)) }
         self.route = route
     }
 

@@ -19,6 +19,14 @@ final class ProblemRoute: Sendable {
     /// Returns the page that the route has for a problem; `nil` for the gateway's own page.
     func page(for problem: Problem) -> RoutePage? { problem.isOutage ? offlinePage : errorPage }
 
-    /// The route's origin, as the engine knows it.
-    var origin: Origin { Origin(scheme: route.origin.scheme, host: route.origin.host, port: route.origin.port) }
+    /// The scheme that a request names; `nil` if the client's connection decides.
+    func scheme(of request: GatewayRequest) -> GatewayRequest.Scheme? { route.forwards ? request.scheme : nil }
+
+    /// The origin of a request on the route, as the engine knows it.
+    func origin(of request: GatewayRequest) -> Origin {
+        guard let scheme = scheme(of: request), let host = request.authority else {
+            return Origin(scheme: route.origin.scheme, host: route.origin.host, port: route.origin.port)
+        }
+        return Origin(scheme: scheme.rawValue, host: host.name, port: host.port ?? scheme.standardPort)
+    }
 }
