@@ -383,9 +383,9 @@ let package = Package(
             name: "OfflineStoreTests",
             dependencies: [
                 "CProcess", "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "FleetTier",
-                "HoldfastMigrations", "StoreFiles", "StoreMemory", "OfflineStore", "OfflineStoreRecovery",
-                "TestSupport", "FleetTesting", "FaultWorkload", httpTypes,
-                nioCore, logging, metricsTestKit,
+                "HoldfastMigrations", "CacheEviction", "StoreFiles", "StoreMemory", "OfflineStore",
+                "OfflineStoreRecovery", "TestSupport", "FleetTesting", "FaultWorkload", httpTypes, nioCore, logging,
+                metricsTestKit,
             ]
         ),
         .testTarget(

@@ -41,6 +41,8 @@ struct EntryWorth: Sendable {
         return doublings & 1 == 0 ? power : power * 2.0.squareRoot()
     }
 
+    static var highestValue: Double { values[stepCount - 1] }
+
     /// Notes the size of a new entry.
     mutating func note(size: Int) {
         noted = min(noted + 1, 1024)

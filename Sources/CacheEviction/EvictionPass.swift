@@ -1,25 +1,29 @@
 /// One eviction from a store: a walk along its entries in the order of use, which chooses enough of
 /// them to free a number of bytes.
 ///
-/// Overdue entries are evicted at once. The others are remembered. If the pass examined four times
-/// the bytes that it needs and 64 entries, or four times the entries that it may evict, it takes
-/// the most overdue of those, so it always frees something.
+/// Due entries are evicted at once. The others are remembered. If the pass examined 48 times the
+/// bytes that it needs and 64 entries, or 48 times the entries that it may evict, it takes those of
+/// them that are due first, so it always frees something. All it needs of an entry is the stamp, so
+/// the caller reads the index alone, and only the rows of victims. An entry whose stamp has no size
+/// counts 12 times, because the caller reads its row.
 ///
 /// ```swift
-/// var pass = EvictionPass<Row>(needed: bytes, atMost: count, now: number)
-/// for row in rows where !pass.isDone {
-///     switch pass.examine(row, row.entry, uses: log.take(row.id), &policy) {
-///     case .evict: remove(row)
-///     case .move(let stamp): write(stamp, row)
+/// var pass = EvictionPass<Int64>(needed: bytes, atMost: count, now: number)
+/// for (id, stamp) in index where !pass.isDone {
+///     let isWatched = StoreEviction.watches(id)
+///     switch pass.examine(id, stamp, uses: log.uses(of: id), isWatched: isWatched, &policy) {
+///     case .evict: pass.count(remove(id).size)
+///     case .move(let stamp): write(stamp, id)
 ///     case .keep: break
 ///     }
 /// }
-/// for row in pass.finish(&policy) { remove(row) }  // then the next pass begins at the oldest
+/// while let id = pass.next(policy) { pass.count(remove(id).size) }
+/// pass.finish(&policy)
 /// ```
 ///
-/// A pass that begins later in the order skips the entries that are too young to be overdue, and
+/// A pass that begins later in the order skips the entries that are too young to be due, and
 /// continues at the oldest one. If it is not done by then, it examines the young ones too, which
-/// may be large: it takes the most overdue of all.
+/// may be large: it takes those that are due first of all.
 package struct EvictionPass<Row> {
     package enum Decision: Equatable, Sendable {
         case evict
@@ -28,12 +32,19 @@ package struct EvictionPass<Row> {
         case move(UseStamp)
     }
 
+    private struct Candidate {
+        var due: StoreEviction.Due
+        var row: Row
+    }
+
     /// How much is examined for what is needed.
-    private static var breadth: Double { 4 }
+    private static var breadth: Double { 48 }
     /// The entries that are examined however little is needed: a few small ones tell nothing about
     /// a large one behind them.
     private static var leastExamined: Int { 64 }
-    /// The most entries that a pass evicts. It remembers four times as many.
+    /// How many entries of the index may be read in the time that a row takes.
+    private static var costOfRow: Int64 { 12 }
+    /// The most entries that a pass evicts. It remembers 48 times as many.
     private static var mostEvicted: Int { 4096 }
 
     private let needed: Int64
@@ -41,9 +52,13 @@ package struct EvictionPass<Row> {
     private let now: Int64
     private var freed: Int64 = 0
     private var evicted = 0
+    /// The kept entries and their bytes, as often as they count.
+    private var keptCost: Int64 = 0
     private var keptBytes: Int64 = 0
-    private var kept: [(overdue: Double, size: Int64, row: Row)] = []
-    private var least = Double.infinity
+    private var kept: [Candidate] = []
+    /// The places of kept entries that ``next(_:)`` has not returned, the first at the end.
+    private var rest: [Int]?
+    private var last: StoreEviction.Due?
 
     /// - Parameters:
     ///   - needed: the bytes to free.
@@ -64,53 +79,72 @@ package struct EvictionPass<Row> {
     private var share: Double {
         let ofBytes = Double(keptBytes) / (Double(needed) * Self.breadth)
         let ofLeast = Double(kept.count) / Double(Self.leastExamined)
-        return max(min(ofBytes, ofLeast), Double(kept.count) / (Double(most) * Self.breadth))
+        return max(min(ofBytes, ofLeast), Double(keptCost) / (Double(most) * Self.breadth))
     }
 
     /// Decides about the next entry in the order of use.
     ///
-    /// - Parameter uses: its uses that are not in its stamp.
+    /// - Parameters:
+    ///   - stamp: its stamp.
+    ///   - sizeInRow: its size, if the stamp has none.
+    ///   - uses: its uses that are not in its stamp.
+    ///   - isWatched: whether its uses are always written (``StoreEviction/watches(_:)``).
     package mutating func examine(
         _ row: Row,
-        _ entry: StoreEviction.Entry,
+        _ stamp: UseStamp,
+        sizeInRow: Int64? = nil,
         uses: RecordedUses?,
+        isWatched: Bool,
         _ policy: inout StoreEviction
     ) -> Decision {
         // A damaged entry is not served, however recently it was used.
-        if let uses, entry.stamp.number >= 0 { return .move(policy.use(entry, uses)) }
-        let overdue = policy.overdue(entry, now: now)
-        guard overdue.isInfinite || policy.limit.map({ overdue >= $0 }) ?? false else {
-            kept.append((overdue, entry.size, row))
-            keptBytes += entry.size
-            return .keep
+        guard stamp.number >= 0 else { return .evict }
+        let stamp = sizeInRow.map(stamp.sized) ?? stamp
+        let size = stamp.size?.size ?? 0
+        policy.note(examined: size)
+        var due = policy.due(stamp, now: now)
+        var moved: UseStamp?
+        if let uses {
+            let mustMove = isWatched || uses.isExpiring || policy.isDue(due)
+            let used = policy.use(stamp, uses, isWatched: isWatched)
+            due = policy.due(used, now: now)
+            moved = mustMove ? used : nil
         }
-        freed += entry.size
+        if policy.isDue(due) { return .evict }
+        if let moved { return .move(moved) }
+        kept.append(Candidate(due: due, row: row))
+        let cost = sizeInRow == nil ? 1 : Self.costOfRow
+        keptCost += cost
+        keptBytes += size * cost
+        return .keep
+    }
+
+    /// Records that an entry was evicted.
+    package mutating func count(_ size: Int64) {
+        freed += size
         evicted += 1
-        least = min(least, overdue)
-        return .evict
+    }
+
+    /// Returns the next of the kept entries to evict; `nil` if the pass has found enough, or there
+    /// are none.
+    package mutating func next(_ policy: StoreEviction) -> Row? {
+        if hasEnough { return nil }
+        if rest == nil {
+            // Of two entries that are due at the same time, the one used earlier leaves.
+            let order = kept.indices.map { (lateness: policy.lateness(kept[$0].due), index: $0) }
+            rest = order.sorted { ($0.lateness, $1.index) < ($1.lateness, $0.index) }.map(\.index)
+        }
+        guard let candidate = rest?.popLast().map({ kept[$0] }) else { return nil }
+        last = candidate.due
+        return candidate.row
     }
 
     /// Ends the pass.
-    ///
-    /// - Parameter most: the most entries that may still be evicted.
-    /// - Returns: the most overdue of the entries that were kept, if the others were not enough. If
-    ///   there are any, the limit fell, so the next pass begins at the oldest entry.
-    package mutating func finish(atMost most: Int = .max, _ policy: inout StoreEviction) -> [Row] {
-        guard !hasEnough else {
-            policy.raiseLimit(examined: min(1, share), least: least)
-            return []
+    package func finish(_ policy: inout StoreEviction) {
+        if let last {
+            policy.lowerLimit(last.ratio, freed: freed, now: now)
+        } else {
+            policy.raiseLimit(examined: min(1, share), freed: freed, now: now)
         }
-        // Equally overdue entries stay in the order of use.
-        let sorted = kept.enumerated().sorted {
-            ($1.element.overdue, $0.offset) < ($0.element.overdue, $1.offset)
-        }
-        var victims: [Row] = []
-        for (_, candidate) in sorted where !hasEnough && victims.count < most {
-            victims.append(candidate.row)
-            freed += candidate.size
-            evicted += 1
-            policy.lowerLimit(to: candidate.overdue)
-        }
-        return victims
     }
 }

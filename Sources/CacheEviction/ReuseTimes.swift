@@ -1,6 +1,6 @@
 /// Estimates how many bytes a plain LRU cache of the same budget would miss, without keeping one.
 ///
-/// Time is the number of requests. An LRU cache contains what was requested in the last T requests,
+/// Time is a number of requests. An LRU cache contains what was requested in the last T requests,
 /// for the T in which distinct entries add up to its budget. A request adds to these bytes unless
 /// the entry was requested within T, so T and the misses follow from the times between two requests
 /// of an entry. These times are counted in a histogram, weighted by bytes. An entry that is neither
@@ -9,7 +9,7 @@
 /// Denning, "The working set model for program behavior", 1968; Che et al., "Hierarchical Web
 /// caching systems", 2002
 struct ReuseTimes: Sendable {
-    /// The number of requests after which an estimate is made, and older requests count less.
+    /// The time after which an estimate is made, and older requests count less.
     static let period: UInt32 = 2048
     private static let kept = 0.7
     /// Four for each power of two of a `UInt32`.
@@ -17,30 +17,43 @@ struct ReuseTimes: Sendable {
 
     /// The present time.
     private(set) var now: UInt32 = 1
+    private var periodStart: UInt32 = 0
     private var histogram = [Double](repeating: 0, count: bucketCount)
-    private var requests = 0.0
+    /// The time in which the other numbers were counted.
+    private var elapsed = 0.0
     private var bytes = 0.0
     private var missedBytes = 0.0
 
-    /// Records a request.
+    /// Records a request, which takes a unit of time.
     ///
     /// - Parameter last: the time of the entry's last request, if it is known.
     mutating func add(size: Int, since last: UInt32?, isMiss: Bool) {
-        let size = Double(size)
-        if let last { histogram[Self.bucket(now &- last)] += size }
-        requests += 1
-        bytes += size
-        if isMiss { missedBytes += size }
-        now &+= 1
+        add(bytes: Double(size), after: last.map { now &- $0 }, isMiss: isMiss)
+        advance(by: 1)
+    }
+
+    /// Records a request.
+    ///
+    /// - Parameter time: the time since the entry's last request, if it is known.
+    mutating func add(bytes: Double, after time: UInt32?, isMiss: Bool) {
+        if let time { histogram[Self.bucket(time)] += bytes }
+        self.bytes += bytes
+        if isMiss { missedBytes += bytes }
+    }
+
+    mutating func advance(by time: UInt32) {
+        now &+= time
+        elapsed += Double(time)
     }
 
     /// At the end of a period, returns how many bytes fewer than LRU were missed, as a share of the
     /// bytes requested.
     mutating func leadOverLRU(budget: Int) -> Double? {
-        guard now % Self.period == 0, bytes > 0 else { return nil }
+        guard now &- periodStart >= Self.period, bytes > 0 else { return nil }
+        periodStart = now
         let lead = (bytesMissedByLRU(budget: Double(budget)) - missedBytes) / bytes
         for index in histogram.indices { histogram[index] *= Self.kept }
-        requests *= Self.kept
+        elapsed *= Self.kept
         bytes *= Self.kept
         missedBytes *= Self.kept
         return lead
@@ -52,7 +65,7 @@ struct ReuseTimes: Sendable {
         var later = bytes
         for index in histogram.indices {
             let duration = Self.start(index + 1) - Self.start(index)
-            let added = duration * (later - histogram[index] / 2) / requests
+            let added = duration * (later - histogram[index] / 2) / elapsed
             if distinct + added >= budget { return later - histogram[index] * (budget - distinct) / added }
             distinct += added
             later -= histogram[index]

@@ -3,54 +3,52 @@
 ///
 /// The store keeps a ``UseStamp`` of each entry, and an index by it. An eviction walks along this
 /// index from the least recently used entry on, in an ``EvictionPass``, and continues where the
-/// last one stopped. An entry is overdue when its age, divided by its worth (``EntryWorth``),
-/// exceeds a limit. The limit adapts, so that a pass finds enough overdue entries among few.
+/// last one stopped. An entry is due when its age exceeds its worth (``EntryWorth``) times a limit.
+/// The limit adapts, so that a pass finds enough due entries among few.
 ///
-/// How much size and past uses count is learned. The mean age of victims, weighted by their bytes,
-/// is close to the age at which LRU would evict. Hits on older entries are bytes that LRU would
-/// have missed. Entries that come back at a smaller age are bytes that LRU would have kept.
+/// How much size and past uses count is learned, as in memory (``ReuseTimes``). Misses are known,
+/// with the time since the last use of an entry that was evicted a short while ago. Hits are only
+/// noticed when a pass examines an entry. One of eight entries is watched: it moves whenever it was
+/// used, so the times between its uses are known. The others move only when they would be evicted.
 ///
 /// Nothing here grows with the number of entries: a ghost takes 8 bytes, and there are at most
 /// 262,144. No clock or randomness is used, so equal events have equal victims.
 package struct StoreEviction: Sendable {
-    /// An entry of the store.
-    package struct Entry: Sendable {
-        package var stamp: UseStamp
-        package var size: Int64
-
-        package init(stamp: UseStamp, size: Int64) {
-            self.stamp = stamp
-            self.size = size
-        }
-    }
-
-    private static let bytesPerGhost: Int64 = 16 << 10
+    private static let bytesPerGhost: Int64 = 4 << 10
     private static let ghostCounts: ClosedRange<Int64> = 1024...262_144
     /// The share of its uses that an entry keeps when it is evicted, in tenths.
     private static let rememberedTenths = 7
-    /// The number of requests after which trust changes.
-    private static let period = 2048
-    /// How much of past requests counts in the next period.
-    private static let kept = 0.7
-    /// The most that the limit rises after a pass that examined almost nothing.
-    private static let growth = 0.05
+    /// One of this many entries is watched.
+    private static let watchedShare: Int64 = 8
+    /// How much the limit rises after a pass that examined almost nothing, for the share of the
+    /// store that it freed. So many small passes change it as much as a large one.
+    private static let growth = 0.5
+    /// How much it falls after a pass that found too few due entries, for the same share. Those
+    /// that it takes instead are a worse choice than entries that are due, so this is rare.
+    private static let decline = 6.0
+    /// The most that the limit rises or falls after a pass.
+    private static let step = 0.2
+    /// With this limit, every entry is due one request after its last use.
+    private static let lowestLimit = 1 / EntryWorth.highestValue
 
+    private let budget: Int64
     private var worth = EntryWorth()
+    private var reuse = ReuseTimes()
     private var ghosts: GhostTable
-    /// The age, divided by worth, at which an entry is overdue; `nil` before the first pass.
+    /// The age, divided by worth, at which an entry is due; `nil` before the first pass.
     private(set) var limit: Double?
-    /// The age at which LRU would evict; `nil` before the first eviction.
-    private(set) var ageOfLRU: Double?
-    private var victimBytes = 0.0
-    private var gained = 0.0
-    private var lost = 0.0
-    private var requested = 0.0
-    private var requests = 0
+    private var evictions: Int64 = 0
+    /// The running mean of the sizes of entries that passes examined.
+    private var meanSize = 0.0
+    private var examined = 0.0
+    /// The position until which time has been counted.
+    private var counted: Int64?
 
-    /// - Parameter budget: the bytes that the store may use.
+    /// - Parameter budget: the bytes that the store uses when it is full.
     package init(budget: Int64) {
         let count = min(max(budget / Self.bytesPerGhost, Self.ghostCounts.lowerBound), Self.ghostCounts.upperBound)
         ghosts = GhostTable(capacity: Int(truncatingIfNeeded: count))
+        self.budget = budget
     }
 
     /// How much size and past uses count, from 0 to 1.
@@ -60,7 +58,7 @@ package struct StoreEviction: Sendable {
 
     // MARK: Events
 
-    /// Records that an entry was stored because it was asked for, and returns its uses.
+    /// Records that an entry was stored because it was asked for, and returns its stamp.
     ///
     /// - Parameters:
     ///   - key: a hash of the entry's key.
@@ -68,80 +66,115 @@ package struct StoreEviction: Sendable {
     ///   - replaced: the uses of the entry that it replaces, in quarters.
     package mutating func insert(_ key: Int64, size: Int64, number: Int64, replacing replaced: Int?) -> UseStamp {
         worth.note(size: Int(clamping: size))
-        if let replaced { return UseStamp(number: number, quarters: replaced) }
-        let ghost = ghosts.take(key)
-        if let ghost, let ageOfLRU, Double(Self.low(number) &- ghost.lastUse) <= ageOfLRU { lost += Double(size) }
-        request(bytes: Double(size), count: 1)
-        return UseStamp(number: number, quarters: ghost.map { $0.quarters + 4 } ?? 0)
+        let kind = SizeClass(size: size)
+        if let replaced { return UseStamp(number: number, quarters: replaced, size: kind) }
+        if counted == nil { counted = number }
+        let ghost = ghosts.take(key, now: .init(number: number, evictions: evictions))
+        reuse.add(bytes: Double(size), after: ghost.map { UInt32(clamping: $0.age) }, isMiss: true)
+        // An older ghost would bring back old popularity.
+        guard let ghost, Double(ghost.evictions) <= residents else {
+            return UseStamp(number: number, quarters: 0, size: kind)
+        }
+        return UseStamp(number: number, quarters: ghost.quarters + 4, size: kind)
     }
 
+    /// The approximate number of entries in a full store.
+    private var residents: Double { Double(budget) / max(1024, meanSize) }
+
     /// Records uses of an entry that a pass found, and returns its new stamp.
-    mutating func use(_ entry: Entry, _ uses: RecordedUses) -> UseStamp {
-        let count = max(1, uses.count)
-        let gap = Double(uses.number &- entry.stamp.number) / Double(count)
-        if let ageOfLRU, gap > ageOfLRU { gained += Double(entry.size) }
-        request(bytes: Double(entry.size) * Double(count), count: min(count, 4))
-        return entry.stamp.used(uses)
+    mutating func use(_ stamp: UseStamp, _ uses: RecordedUses, isWatched: Bool) -> UseStamp {
+        if isWatched {
+            let count = Int64(clamping: min(max(1, uses.count), UseStamp.highestQuarters))
+            let gap = max(0, uses.number - stamp.number) / count
+            let bytes = (stamp.size?.size ?? 0) * count * Self.watchedShare
+            reuse.add(bytes: Double(bytes), after: UInt32(clamping: gap), isMiss: false)
+        }
+        return stamp.used(uses)
     }
 
     /// Records that an entry was evicted.
-    package mutating func evict(_ key: Int64, _ entry: Entry, now: Int64) {
-        guard entry.stamp.number >= 0 else { return }
-        let age = Double(max(0, now - entry.stamp.number))
-        let size = Double(max(1, entry.size))
-        // A running mean of about the last sixty-four victims of usual size.
-        victimBytes += (size - victimBytes) / 64
-        let share = min(0.2, size / (64 * max(1, victimBytes)))
-        ageOfLRU = ageOfLRU.map { $0 + (age - $0) * share } ?? age
-        let quarters = (entry.stamp.quarters * Self.rememberedTenths + 5) / 10
-        ghosts.add(key, .init(quarters: quarters, lastUse: Self.low(entry.stamp.number)), now: Self.low(now))
+    package mutating func evict(_ key: Int64, _ stamp: UseStamp, now: Int64) {
+        guard stamp.number >= 0 else { return }
+        let quarters = (stamp.quarters * Self.rememberedTenths + 5) / 10
+        ghosts.add(key, quarters: quarters, lastUse: stamp.number, now: .init(number: now, evictions: evictions))
+        evictions += 1
     }
 
-    private mutating func request(bytes: Double, count: Int) {
-        requested += bytes
-        requests += count
-        guard requests >= Self.period else { return }
-        requests = 0
-        guard requested > 0 else { return }
-        worth.learn(lead: (gained - lost) / requested)
-        gained *= Self.kept
-        lost *= Self.kept
-        requested *= Self.kept
+    /// Records that a pass examined an entry.
+    mutating func note(examined size: Int64) {
+        examined = min(examined + 1, 4096)
+        meanSize += (Double(size) - meanSize) / examined
     }
 
-    private static func low(_ number: Int64) -> UInt32 { UInt32(truncatingIfNeeded: number) }
+    /// Learns after a pass.
+    private mutating func learn(now: Int64) {
+        guard let counted, now > counted else { return }
+        reuse.advance(by: UInt32(clamping: now - counted))
+        self.counted = now
+        if let lead = reuse.leadOverLRU(budget: Int(clamping: budget)) { worth.learn(lead: lead) }
+    }
 
     // MARK: Decisions
 
-    /// Returns how overdue an entry is: its age, divided by its worth.
-    func overdue(_ entry: Entry, now: Int64) -> Double {
-        guard entry.stamp.number >= 0 else { return .infinity }
-        let uses = entry.stamp.quarters == 0 ? worth.firstUse : Float(entry.stamp.quarters) / 4
-        let step = worth.step(uses: uses, size: Int(clamping: entry.size), cost: .usual)
-        return Double(max(0, now - entry.stamp.number)) / EntryWorth.values[step]
+    /// The age of an entry, and the worth that it is compared with.
+    struct Due {
+        var age: Double
+        var worth: Double
+
+        var ratio: Double { age / worth }
     }
 
-    /// Whether no entry of this age can be overdue, whatever its size. Later ones in the order of
-    /// use cannot be either.
+    /// Whether an entry is watched.
+    package static func watches(_ id: Int64) -> Bool { id % watchedShare == 0 }
+
+    func due(_ stamp: UseStamp, now: Int64) -> Due {
+        let uses = stamp.quarters == 0 ? worth.firstUse : Float(stamp.quarters) / 4
+        let step = worth.step(uses: uses, size: Int(clamping: stamp.size?.size ?? 0), cost: .usual)
+        return Due(age: Double(max(0, now - stamp.number)), worth: EntryWorth.values[step])
+    }
+
+    /// Returns since when an entry is due; negative before it is. The entry with the highest number
+    /// leaves first.
+    ///
+    /// Entries are compared by this difference and not by the ratio. If none is due, the one that
+    /// will be due first leaves, as with GreedyDual. By the ratio, an old entry that has most of
+    /// its time before it would leave before a new one that has little.
+    func lateness(_ due: Due) -> Double { limit.map { due.age - $0 * due.worth } ?? due.ratio }
+
+    func isDue(_ due: Due) -> Bool { limit != nil && lateness(due) >= 0 }
+
+    /// Whether no entry of this age can be due, whatever its size. Later ones in the order of use
+    /// cannot be either.
     package func isTooYoung(_ stamp: UseStamp, now: Int64) -> Bool {
         guard let limit, stamp.number >= 0 else { return false }
         let step = worth.step(uses: worth.firstUse, size: .max, cost: .usual)
         return Double(now - stamp.number) < limit * EntryWorth.values[step]
     }
 
-    /// Adapts the limit after a pass that found enough overdue entries.
+    /// Adapts the limit after a pass that found enough due entries, and learns.
     ///
     /// - Parameters:
     ///   - share: how much of what it may examine it examined, from 0 to 1.
-    ///   - least: how overdue the least overdue victim was.
-    mutating func raiseLimit(examined share: Double, least: Double) {
-        guard let limit else { return }
-        let raised = limit * (1 + Self.growth * (1 - share))
-        self.limit = least.isFinite ? max(raised, limit + (least - limit) / 2) : raised
+    ///   - freed: the bytes that it freed.
+    mutating func raiseLimit(examined share: Double, freed: Int64, now: Int64) {
+        limit = limit.map { $0 * (1 + min(Self.step, Self.growth * part(freed)) * (1 - share)) }
+        learn(now: now)
     }
 
-    /// Lowers the limit after a pass that found too few overdue entries.
-    mutating func lowerLimit(to overdue: Double) {
-        if overdue.isFinite { limit = overdue }
+    /// Lowers the limit after a pass that found too few due entries, and learns.
+    ///
+    /// - Parameters:
+    ///   - ratio: the age and worth of the last entry that was taken anyway.
+    ///   - freed: the bytes that it freed.
+    mutating func lowerLimit(_ ratio: Double, freed: Int64, now: Int64) {
+        if let limit {
+            self.limit = max(Self.lowestLimit, limit * (1 - min(Self.step, Self.decline * part(freed))))
+        } else if ratio > 0 {
+            // If all entries may have been used just now, their ages tell nothing.
+            limit = ratio
+        }
+        learn(now: now)
     }
+
+    private func part(_ bytes: Int64) -> Double { Double(bytes) / Double(max(1, budget)) }
 }

@@ -52,11 +52,9 @@ package final class RecencyLog: Sendable {
             return older[entryID].map { record.adding($0.count) } ?? record
         }
 
-        mutating func remove(_ entryID: Int64) -> Record? {
-            let record = record(of: entryID)
+        mutating func remove(_ entryID: Int64) {
             recent[entryID] = nil
             older[entryID] = nil
-            return record
         }
     }
 
@@ -116,20 +114,33 @@ package final class RecencyLog: Sendable {
     /// The number of the last use or of the last stored entry.
     package var last: Int64 { state.withLock { $0.last } }
 
-    /// Removes and returns the uses of an entry, if it was used recently. The caller calls
-    /// ``endTaking()`` after the last one.
+    /// Returns the uses of an entry, if it was used recently; the record stays.
     ///
     /// If only the first use in a period is recorded, and this period has not ended, the last use
     /// is unknown, so the entry counts as used now. Otherwise an entry in constant use would be
     /// evicted with the entries stored at its first use.
+    package func uses(of entryID: Int64) -> RecordedUses? {
+        state.withLock { uses(of: entryID, $0) }
+    }
+
+    /// Removes and returns the uses of an entry, like ``uses(of:)``. The caller calls
+    /// ``endTaking()`` after the last one.
     package func take(_ entryID: Int64) -> RecordedUses? {
         state.withLock { state in
-            guard let record = state.remove(entryID) else { return nil }
-            let uses = RecordedUses(count: record.count, number: record.number)
-            if isExact || uses.number <= state.periodStart { return uses }
-            state.last += 1
-            return RecordedUses(count: record.count, number: state.last)
+            let uses = uses(of: entryID, state)
+            state.remove(entryID)
+            return uses
         }
+    }
+
+    private func uses(of entryID: Int64, _ state: State) -> RecordedUses? {
+        guard let record = state.record(of: entryID) else { return nil }
+        let isExact = isExact || record.number <= state.periodStart
+        return RecordedUses(
+            count: record.count,
+            number: isExact ? record.number : state.last,
+            isExpiring: state.older[entryID] != nil
+        )
     }
 
     /// Begins a new period, so that the next use of the taken entries is recorded.

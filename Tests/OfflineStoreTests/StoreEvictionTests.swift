@@ -4,6 +4,7 @@ import NIOCore
 import TestSupport
 import Testing
 
+@testable import CacheEviction
 @testable import OfflineStore
 
 /// The policy of eviction in a store on disk. `CacheEvictionTests` tests it as a value.
@@ -44,6 +45,18 @@ import Testing
         try await store.close()
     }
 
+    /// All entries may be too young to be due. Small ones that were used then stay, although they
+    /// are the oldest.
+    @Test func youngLargeEntriesLeaveBeforeSmallOnesThatWereUsed() async throws {
+        let store = try await open()
+        let small = (0..<20).map { "/small-\($0)" }
+        try await put(small, 3_000, in: store)
+        for name in small { #expect(try await isStored(name, in: store)) }
+        for number in 0..<40 { try await put(["/large-\(number)"], 500_000, in: store) }
+        for name in small { #expect(try await isStored(name, in: store), "\(name)") }
+        try await store.close()
+    }
+
     /// The number of uses is written with the order of use, so it survives a restart.
     @Test(arguments: [0, 4 << 20]) func usesSurviveReopening(memory: Int) async throws {
         var store = try await open { $0.memoryBudget = memory }
@@ -75,19 +88,44 @@ import Testing
         #expect(try queryInteger(path, "SELECT min(recency & 15) FROM entry") == 4)
     }
 
-    /// Earlier programs stored the position in the order of use alone, which counts as one use.
-    @Test func positionsOfEarlierProgramsComeFirst() async throws {
+    /// A walk judges entries by the index, so the size is written with the order of use.
+    @Test func stampsHoldSizes() async throws {
+        var store = try await open()
+        try await put(["/large"], 500_000, in: store)
+        try await put(["/small"], 3_000, in: store)
+        try await store.close()
+        let path = folder.store + "/0001.sqlite"
+        let sizes = [
+            try queryInteger(path, "SELECT max(size) FROM entry"),
+            try queryInteger(path, "SELECT min(size) FROM entry"),
+        ]
+        let expected = sizes.map { Int64(SizeClass(size: $0).number) }
+        func classes() throws -> [Int64] {
+            try ["max", "min"].map { try queryInteger(path, "SELECT \($0)((recency >> 4) & 63) FROM entry") }
+        }
+        #expect(try classes() == expected)
+        // An earlier program wrote no size. It is added when the uses are written.
+        try runSQL(path, "UPDATE entry SET recency = (1 << 48) + (id << 4)")
+        store = try await open()
+        for name in ["/large", "/small"] { #expect(try await isStored(name, in: store)) }
+        try await store.close()
+        #expect(try classes() == expected)
+    }
+
+    /// Earlier programs stored the position in the order of use alone, and later the uses.
+    @Test(arguments: ["id", "(1 << 48) + (id << 4)"])
+    func stampsOfEarlierProgramsComeFirst(_ stamp: String) async throws {
         var store = try await open()
         try await put((0..<30).map { "/\($0)" }, 100_000, in: store)
         try await store.close()
-        try runSQL(folder.store + "/0001.sqlite", "UPDATE entry SET recency = id")
+        try runSQL(folder.store + "/0001.sqlite", "UPDATE entry SET recency = \(stamp)")
         store = try await open()
-        for number in 30..<100 {
+        for number in 30..<75 {
             try await put(["/\(number)"], 100_000, in: store)
             #expect(try await isStored("/\(number)", in: store))
         }
         #expect(try await isStored("/0", in: store) == false)
-        #expect(try await isStored("/99", in: store))
+        for number in 30..<75 { #expect(try await isStored("/\(number)", in: store), "\(number)") }
         try await store.close()
     }
 }

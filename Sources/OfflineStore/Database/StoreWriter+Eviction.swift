@@ -24,7 +24,7 @@ struct EvictionVictim {
         position = statement.integer(5)
     }
 
-    var entry: StoreEviction.Entry { .init(stamp: UseStamp(stored: position), size: size) }
+    var stamp: UseStamp { UseStamp(stored: position) }
 }
 
 /// Eviction: removes entries to make room for new ones, so that the folder stays within its budget.
@@ -225,7 +225,7 @@ extension StoreWriter {
         }
         context.applyCommit()
         let now = database.recency.last
-        for victim in chosen { memory.eviction.evict(victim.keyHash, victim.entry, now: now) }
+        for victim in chosen { memory.eviction.evict(victim.keyHash, victim.stamp, now: now) }
         if !chosen.isEmpty {
             let bytes = chosen.reduce(0) { $0 + $1.size }
             events.evicted(chosen.count, bytes)
@@ -273,7 +273,7 @@ extension StoreWriter {
     ) throws {
         switch database.limits.evictionOrder {
         case .leastRecentlyUsed:
-            try walk(&line, excess, "is_pinned = 0", areLeased: areLeased, connection)
+            try walk(&line, excess, areLeased: areLeased, connection)
         case .keepingOfflineCopies:
             // Entries stored while the clock was ahead would be last in this order, but they are
             // useless.
@@ -287,7 +287,8 @@ extension StoreWriter {
                 areLeased: areLeased,
                 connection
             )
-            try walk(&line, excess, "is_pinned = 0 AND is_usable_stale = 1", areLeased: areLeased, connection)
+            // Only entries that can be used offline are left, and those taken above.
+            try walk(&line, excess, areLeased: areLeased, connection)
         }
     }
 
@@ -320,17 +321,14 @@ extension StoreWriter {
     }
 
     /// Continues the walk along the entries in the order of use (``EvictionPass``).
-    private func walk(
-        _ line: inout Line,
-        _ excess: Int64,
-        _ condition: String,
-        areLeased: Bool,
-        _ connection: Connection
-    ) throws {
+    ///
+    /// It reads the index alone, and then the rows of victims. A row costs ten times as much.
+    private func walk(_ line: inout Line, _ excess: Int64, areLeased: Bool, _ connection: Connection) throws {
         let room = database.limits.batch - line.rows
         guard line.freed < excess, room > 0 else { return }
         let now = database.recency.last
-        var pass = EvictionPass<EvictionVictim>(needed: excess - line.freed, atMost: room, now: now)
+        let taken = Set(line.victims.map(\.place.id))
+        var pass = EvictionPass<Int64>(needed: excess - line.freed, atMost: room, now: now)
         let start = memory.evictionPlace
         var young: EvictionPlace?
         for part in start == nil ? [EvictionPart.all] : [.rest, .passed, .young] {
@@ -338,39 +336,74 @@ extension StoreWriter {
             guard let place = part == .young ? young : start ?? .oldest else { break }
             let statement = try connection.prepare(
                 """
-                SELECT \(EvictionVictim.columns) FROM entry INDEXED BY entry_by_recency
-                WHERE \(condition) AND (recency, id) \(part.comparison) (?1, ?2) ORDER BY recency, id
+                SELECT recency, id FROM entry INDEXED BY entry_by_recency
+                WHERE is_pinned = 0 AND (recency, id) \(part.comparison) (?1, ?2) ORDER BY recency, id
                 """
             )
             defer { statement.reset() }
             statement.bind(1, place.recency)
             statement.bind(2, place.id)
             while !pass.isDone, line.rows < database.limits.batch, try statement.step() {
-                let victim = EvictionVictim(statement)
-                if database.leases.isLeased(victim.place.bodyID) != areLeased { continue }
-                let place = EvictionPlace(recency: victim.position, id: victim.place.id)
-                if part == .rest, memory.eviction.isTooYoung(victim.entry.stamp, now: now) {
+                let place = EvictionPlace(recency: statement.integer(0), id: statement.integer(1))
+                // The body of an entry has the number of the entry.
+                if database.leases.isLeased(place.id) != areLeased || taken.contains(place.id) { continue }
+                let stamp = UseStamp(stored: place.recency)
+                if part == .rest, memory.eviction.isTooYoung(stamp, now: now) {
                     young = place
                     break
                 }
                 memory.evictionPlace = place
-                // An entry that is old on disk may just have been used.
-                let uses = database.recency.take(victim.place.id)
-                if let uses { line.used[victim.place.id] = uses }
-                switch pass.examine(victim, victim.entry, uses: uses, &memory.eviction) {
+                let sizeInRow = stamp.size == nil ? try size(of: place.id, connection) : nil
+                let decision = pass.examine(
+                    place.id,
+                    stamp,
+                    sizeInRow: sizeInRow,
+                    // An entry that is old on disk may just have been used.
+                    uses: database.recency.uses(of: place.id),
+                    isWatched: StoreEviction.watches(place.id),
+                    &memory.eviction
+                )
+                switch decision {
                 case .keep: break
-                case .evict: try take(victim, &line, connection)
+                case .evict: try takeVictim(place.id, &line, &pass, areLeased: areLeased, connection)
                 case .move(let stamp):
-                    line.moved.append((victim.place.id, stamp))
+                    line.used[place.id] = database.recency.take(place.id)
+                    line.moved.append((place.id, stamp))
                     line.rows += 1
                 }
             }
         }
-        let rest = pass.finish(atMost: max(0, database.limits.batch - line.rows), &memory.eviction)
-        // Among the entries that were passed, some are overdue now.
-        if !rest.isEmpty { memory.evictionPlace = nil }
         // An entry with many tags fills a transaction alone.
-        for victim in rest where line.rows < database.limits.batch { try take(victim, &line, connection) }
+        while line.rows < database.limits.batch, let id = pass.next(memory.eviction) {
+            try takeVictim(id, &line, &pass, areLeased: areLeased, connection)
+        }
+        pass.finish(&memory.eviction)
+    }
+
+    private func size(of id: Int64, _ connection: Connection) throws -> Int64? {
+        try connection.integer("SELECT size FROM entry WHERE id = ?1", id)
+    }
+
+    /// Takes an entry that a walk chose, unless its body is being read.
+    private func takeVictim(
+        _ id: Int64,
+        _ line: inout Line,
+        _ pass: inout EvictionPass<Int64>,
+        areLeased: Bool,
+        _ connection: Connection
+    ) throws {
+        let statement = try connection.prepare("SELECT \(EvictionVictim.columns) FROM entry WHERE id = ?1")
+        defer { statement.reset() }
+        statement.bind(1, id)
+        guard try statement.step() else { return }
+        var victim = EvictionVictim(statement)
+        guard database.leases.isLeased(victim.place.bodyID) == areLeased else { return }
+        if victim.position >= 0, let uses = database.recency.take(id) {
+            line.used[id] = uses
+            victim.position = victim.stamp.used(uses).stored
+        }
+        try take(victim, &line, connection)
+        pass.count(victim.size)
     }
 }
 
@@ -391,7 +424,7 @@ private enum EvictionPart {
     case rest
     /// Up to the place where the last walk ended.
     case passed
-    /// The entries that are too young to be overdue.
+    /// The entries that are too young to be due.
     case young
 
     var comparison: String {

@@ -31,16 +31,11 @@ extension StoreWriter {
             do {
                 try transaction(connection) {
                     for (id, uses) in used {
-                        let stored = try connection.integer(
-                            "SELECT recency FROM entry WHERE id = ?1 AND is_damaged = 0",
-                            id
-                        )
-                        guard let stored else { continue }
-                        let stamp = UseStamp(stored: stored).used(uses)
+                        guard let stamp = try stamp(of: id, connection) else { continue }
                         try connection.run(
                             "UPDATE entry SET recency = ?2, last_used_at = max(last_used_at, ?3) WHERE id = ?1",
                             id,
-                            stamp.stored,
+                            stamp.used(uses).stored,
                             instant
                         )
                     }
@@ -50,6 +45,15 @@ extension StoreWriter {
                 throw error
             }
         }
+    }
+
+    /// Returns the stamp of an entry with its size, which an earlier program did not write.
+    private func stamp(of id: Int64, _ connection: Connection) throws -> UseStamp? {
+        let statement = try connection.prepare("SELECT recency, size FROM entry WHERE id = ?1 AND is_damaged = 0")
+        defer { statement.reset() }
+        statement.bind(1, id)
+        guard try statement.step() else { return nil }
+        return UseStamp(stored: statement.integer(0)).sized(statement.integer(1))
     }
 
     func reportIfDamage(_ error: any Error) {

@@ -81,7 +81,7 @@ final class StoreWriter: Sendable {
         self.path = path
         self.database = database
         self.waiting = WriteQueue(limits: database.limits)
-        self.memory = WriterMemory(row, log: path + "-wal", budget: database.limits.budget)
+        self.memory = WriterMemory(row, log: path + "-wal", limits: database.limits)
         self.log = LogSync(path: path + "-wal")
         self.logger = logger
         self.telemetry = telemetry

@@ -54,11 +54,10 @@ final class WriterMemory: @unchecked Sendable {
     /// The tags that exceed their quotas.
     var quotas = QuotaWork()
 
-    /// - Parameters:
-    ///   - log: the log's path.
-    ///   - budget: the bytes that the store may use.
-    init(_ row: DatabaseOpening.Row, log: String, budget: Int64) {
-        eviction = StoreEviction(budget: budget)
+    /// - Parameter log: the log's path.
+    init(_ row: DatabaseOpening.Row, log: String, limits: StoreLimits) {
+        // A full store uses this on average.
+        eviction = StoreEviction(budget: (limits.lowWater + limits.highWater) / 2)
         writeback = LogWriteback(path: log)
         sequence = row.sequence
         isInFleet = row.isInFleet

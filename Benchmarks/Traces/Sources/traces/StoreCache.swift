@@ -6,7 +6,9 @@ import CacheEviction
 /// two evictions.
 struct StoreCache: ReplayedCache {
     private struct Resident {
-        var entry: StoreEviction.Entry
+        var id: Int64
+        var stamp: UseStamp
+        var size: Int64
         var uses: RecordedUses?
     }
 
@@ -14,6 +16,7 @@ struct StoreCache: ReplayedCache {
     private var bytes: Int64 = 0
     private var policy: StoreEviction
     private var residents: [Int64: Resident] = [:]
+    private var lastID: Int64 = 0
     /// The positions of entries in the order of use, and those that entries had before.
     private var index: [(position: Int64, key: Int64)] = []
     /// Where the next eviction continues.
@@ -21,17 +24,28 @@ struct StoreCache: ReplayedCache {
     private var now: Int64 = 0
     /// The time of the last eviction.
     private var periodStart: Int64 = 0
-    /// How many entries were examined and evicted.
+    /// The bytes held at each request since the first eviction.
+    private var heldBytes = 0.0
+    private var heldRequests = 0.0
+    /// How many entries were examined, evicted and written.
     private(set) var examined = 0
     private(set) var evicted = 0
+    private(set) var moved = 0
 
     init(budget: Int) {
         self.budget = Int64(budget)
-        policy = StoreEviction(budget: Int64(budget))
+        policy = StoreEviction(budget: Int64(budget) / 40 * 39)
     }
+
+    /// The share of its budget that the cache held on average since it was full.
+    var held: Double { heldRequests > 0 ? heldBytes / heldRequests / Double(max(1, budget)) : 1 }
 
     mutating func request(_ request: Trace.Request) -> Bool {
         now += 1
+        if periodStart > 0 {
+            heldBytes += Double(bytes)
+            heldRequests += 1
+        }
         if residents[request.key] != nil {
             recordUse(of: request.key)
             return true
@@ -40,7 +54,8 @@ struct StoreCache: ReplayedCache {
         guard size <= budget else { return false }
         if bytes + size > budget { evict(downTo: max(0, budget / 20 * 19 - size)) }
         let stamp = policy.insert(hash(request.key), size: size, number: now, replacing: nil)
-        residents[request.key] = Resident(entry: .init(stamp: stamp, size: size))
+        lastID += 1
+        residents[request.key] = Resident(id: lastID, stamp: stamp, size: size)
         index.append((stamp.stored, request.key))
         bytes += size
         return false
@@ -57,12 +72,13 @@ struct StoreCache: ReplayedCache {
     private mutating func evict(downTo target: Int64) {
         while bytes > target, !residents.isEmpty {
             let before = bytes
-            let moved = pass(needed: bytes - target)
+            let moves = pass(needed: bytes - target)
+            moved += moves
             periodStart = now
-            if moved == 0, bytes == before { break }
+            if moves == 0, bytes == before { break }
         }
         let residents = residents
-        index.removeAll { residents[$0.key]?.entry.stamp.stored != $0.position }
+        index.removeAll { residents[$0.key]?.stamp.stored != $0.position }
     }
 
     /// - Returns: how many entries moved.
@@ -74,40 +90,40 @@ struct StoreCache: ReplayedCache {
         // In the order of the store: from the place on, up to the place, young entries.
         for number in [start..<end, 0..<start, end..<index.count].joined() where !pass.isDone {
             let (position, key) = index[number]
-            guard let resident = residents[key], resident.entry.stamp.stored == position else { continue }
+            guard let resident = residents[key], resident.stamp.stored == position else { continue }
             place = position
             examined += 1
             var uses = resident.uses
             if let number = uses?.number, number > periodStart { uses?.number = now }
-            switch pass.examine(key, resident.entry, uses: uses, &policy) {
+            let isWatched = StoreEviction.watches(resident.id)
+            switch pass.examine(key, resident.stamp, uses: uses, isWatched: isWatched, &policy) {
             case .keep: break
-            case .evict: remove(key)
+            case .evict: pass.count(remove(key))
             case .move(let stamp):
-                residents[key] = Resident(entry: .init(stamp: stamp, size: resident.entry.size))
+                residents[key]?.stamp = stamp
+                residents[key]?.uses = nil
                 moves.append((stamp, key))
             }
         }
-        let rest = pass.finish(&policy)
-        if !rest.isEmpty { place = .min }
-        for key in rest { remove(key) }
+        while let key = pass.next(policy) { pass.count(remove(key)) }
+        pass.finish(&policy)
         index += moves.map { ($0.stamp.stored, $0.key) }
         if !moves.isEmpty { index.sort { $0.position < $1.position } }
         return moves.count
     }
 
-    /// The first place in the index whose entry is too young to be overdue.
+    /// The first place in the index whose entry is too young to be due.
     private func firstYoung(from start: Int) -> Int {
-        index[start...].firstIndex { position, key in
-            guard let stamp = residents[key]?.entry.stamp, stamp.stored == position else { return false }
-            return policy.isTooYoung(stamp, now: now)
-        } ?? index.count
+        index[start...].firstIndex { policy.isTooYoung(UseStamp(stored: $0.position), now: now) } ?? index.count
     }
 
-    private mutating func remove(_ key: Int64) {
-        guard let entry = residents.removeValue(forKey: key)?.entry else { return }
-        policy.evict(hash(key), entry, now: now)
-        bytes -= entry.size
+    /// - Returns: its size.
+    private mutating func remove(_ key: Int64) -> Int64 {
+        guard let resident = residents.removeValue(forKey: key) else { return 0 }
+        policy.evict(hash(key), resident.uses.map(resident.stamp.used) ?? resident.stamp, now: now)
+        bytes -= resident.size
         evicted += 1
+        return resident.size
     }
 
     private func hash(_ key: Int64) -> Int64 {
