@@ -1,13 +1,17 @@
 """Replays traces into the policies of libCacheSim, and prints their miss ratios next to those of the
-policy of this project.
+policies of this project, in memory and on disk.
 
-    compare.py RATIOS FILE...
+    compare.py MEMORY DISK FILE...
 
-RATIOS is what 'traces replay FILE...' printed. The status is 1 if the policy misses a limit:
+MEMORY is what 'traces replay FILE...' printed, DISK what 'traces store FILE...' printed. The status
+is 1 if a policy misses a limit:
 
 * on each trace, at most 0.005 more than LRU;
 * on average, at most 0.01 more objects and 0.02 more bytes than the best other policy of each
   trace. The best may be another one for objects than for bytes.
+
+The policy on disk evicts down to 95 % of its budget at a time. The others replay the trace with the
+bytes that it held on average since it was full.
 
 scripts/traces calls this program.
 """
@@ -45,22 +49,33 @@ def replay(path, policy, budget):
     return policy(cache_size=budget, hashpower=17).process_trace(reader)
 
 
-def main():
-    ours = {}
-    with open(sys.argv[1], encoding="utf-8") as file:
+def read(path):
+    """Returns the numbers of each trace and share of its bytes."""
+    ratios = {}
+    with open(path, encoding="utf-8") as file:
         for line in file:
-            name, share, *ratios = line.split()
-            ours[name, float(share)] = tuple(map(float, ratios))
+            name, share, *numbers = line.split()
+            ratios[name, float(share)] = tuple(map(float, numbers))
+    return ratios
+
+
+def compare(place, ours, files):
+    """Prints two tables, and returns the limits that were missed.
+
+    'ours' has the objects and bytes missed, and for the disk the share of its budget that it held,
+    and the entries that it examined and wrote for each victim.
+    """
     rows, failures = [], []
-    for path in sys.argv[2:]:
+    for path, (size, once) in files.items():
         name = os.path.basename(path)[:-4]
-        size, once = describe(path)
         for share in sorted(share for trace, share in ours if trace == name):
-            theirs = {key: replay(path, policy, int(size * share)) for key, policy in POLICIES.items()}
-            rows.append((f"{name}, {share:.0%}", once, theirs, ours[name, share]))
+            own = ours[name, share]
+            held = own[2] if len(own) > 2 else 1
+            theirs = {key: replay(path, policy, int(size * share * held)) for key, policy in POLICIES.items()}
+            rows.append((f"{name}, {share:.0%}", once, theirs, own))
 
     for kind, title in enumerate(KINDS):
-        print(f"\n| {title} missed | once | {' | '.join(POLICIES)} | ours |")
+        print(f"\n| {title} missed | once | {' | '.join(POLICIES)} | {place} |")
         print("|---|" + "---|" * (len(POLICIES) + 2))
         above = 0
         for label, once, theirs, own in rows:
@@ -68,13 +83,25 @@ def main():
             print(f"| {label} | {once:.0%} | {cells} | {own[kind]:.3f} |")
             above += own[kind] - min(ratios[kind] for ratios in theirs.values())
             if own[kind] > theirs["LRU"][kind] + WORSE_THAN_LRU:
-                failures.append(f"{label}: {title} {own[kind]:.4f}, LRU {theirs['LRU'][kind]:.4f}")
+                failures.append(f"{place}, {label}: {title} {own[kind]:.4f}, LRU {theirs['LRU'][kind]:.4f}")
         means = " | ".join(f"{sum(row[2][key][kind] for row in rows) / len(rows):.3f}" for key in POLICIES)
         print(f"| mean | | {means} | {sum(row[3][kind] for row in rows) / len(rows):.3f} |")
         above /= len(rows)
         print(f"\nOn average {above:+.4f} from the best other policy of each trace; at most {WORSE_THAN_BEST[kind]}.")
         if above > WORSE_THAN_BEST[kind]:
-            failures.append(f"on average, {title} are {above:+.4f} from the best")
+            failures.append(f"{place}, on average: {title} are {above:+.4f} from the best")
+    if len(rows[0][3]) > 2:
+        held, examined, written = (sum(row[3][place] for row in rows) / len(rows) for place in (2, 3, 4))
+        print(f"\nIt held {held:.1%} of its budget. For each victim it examined {examined:.0f} entries,", end=" ")
+        print(f"and wrote {written:.2f} of those that it kept.")
+    return failures
+
+
+def main():
+    files = {path: describe(path) for path in sys.argv[3:]}
+    failures = []
+    for place, path in (("memory", sys.argv[1]), ("disk", sys.argv[2])):
+        failures += compare(place, read(path), files)
     for failure in failures:
         print(f"missed: {failure}")
     return 1 if failures else 0

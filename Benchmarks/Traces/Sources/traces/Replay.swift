@@ -13,6 +13,10 @@ struct MissRatios {
 
     init<Cache: ReplayedCache>(of type: Cache.Type, budget: Int, on trace: Trace) {
         var cache = Cache(budget: budget)
+        self.init(of: &cache, on: trace)
+    }
+
+    init(of cache: inout some ReplayedCache, on trace: Trace) {
         var (missed, missedBytes, bytes) = (0, 0, 0)
         for request in trace.requests {
             bytes += request.size

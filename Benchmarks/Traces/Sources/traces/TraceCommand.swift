@@ -5,7 +5,9 @@ import LibC
 ///
 ///     traces generate FOLDER [REQUESTS [SEED]]   writes a file for each mix
 ///     traces replay FILE...                      prints the miss ratios, separated by tabs
-///     traces store FILE...                       prints those of the policy on disk and of LRU
+///     traces store FILE...                       prints those of the policy on disk, the share of
+///                                                its budget that it held, and the entries that it
+///                                                examined and wrote for each victim
 ///     traces outages FILE...                     prints what a cost of misses does
 ///     traces check                               fails if a policy misses more than LRU
 @main enum TraceCommand {
@@ -63,9 +65,19 @@ import LibC
         let bytes = trace.bytes
         for share in shares {
             let budget = Int(Double(bytes) * share)
-            let store = MissRatios(of: StoreCache.self, budget: budget, on: trace)
-            let lru = MissRatios(of: LRUCache.self, budget: budget, on: trace)
-            print(trace.name, share, store.objects, store.bytes, lru.objects, lru.bytes, separator: "\t")
+            var cache = StoreCache(budget: budget)
+            let ratios = MissRatios(of: &cache, on: trace)
+            let (examined, moved) = (cache.examined / max(1, cache.evicted), cache.moved * 100 / max(1, cache.evicted))
+            print(
+                trace.name,
+                share,
+                ratios.objects,
+                ratios.bytes,
+                cache.held,
+                examined,
+                Double(moved) / 100,
+                separator: "\t"
+            )
         }
     }
 
