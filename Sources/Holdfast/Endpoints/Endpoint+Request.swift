@@ -150,7 +150,10 @@ extension HTTPFields {
 }
 
 extension String {
-    fileprivate var hasQueryOrFragment: Bool { utf8.contains { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } }
+    fileprivate var hasQueryOrFragment: Bool {
+        var text = self
+        return text.withUTF8 { bytes in bytes.contains { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } }
+    }
 
     /// The names of the parameters after the `?`, as written.
     fileprivate var namesInQuery: [String] {
@@ -168,12 +171,17 @@ extension String {
     fileprivate var afterAuthority: String { String(self[pathStart...]) }
 
     private var pathStart: String.Index {
-        guard let colon = utf8.firstIndex(of: UInt8(ascii: ":")), utf8[colon...].starts(with: "://".utf8) else {
-            return startIndex
+        var text = self
+        let offset = text.withUTF8 { bytes in
+            guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: "://".utf8) else {
+                return 0
+            }
+            let end = bytes[(colon + 3)...].firstIndex {
+                $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#")
+            }
+            return end ?? bytes.count
         }
-        let authority = utf8.index(colon, offsetBy: 3)
-        let ends = "/?#".utf8
-        return utf8[authority...].firstIndex { ends.contains($0) } ?? endIndex
+        return utf8.index(startIndex, offsetBy: offset)
     }
 
     /// Returns this path and another path, joined by exactly one slash.
