@@ -18,7 +18,7 @@
 ///     }
 /// }
 /// while let id = pass.next(policy) { pass.count(remove(id).size) }
-/// pass.finish(&policy)
+/// pass.finish(&policy, of: held)
 /// ```
 ///
 /// A pass that begins later in the order skips the entries that are too young to be due, and
@@ -140,11 +140,15 @@ package struct EvictionPass<Row> {
     }
 
     /// Ends the pass.
-    package func finish(_ policy: inout StoreEviction) {
+    ///
+    /// - Parameter held: the bytes that the store uses. If the disk is small, they are far fewer
+    ///   than its budget.
+    package func finish(_ policy: inout StoreEviction, of held: Int64) {
+        let part = Double(freed) / Double(max(1, held))
         if let last {
-            policy.lowerLimit(last.ratio, freed: freed, now: now)
+            policy.lowerLimit(last.ratio, freed: part, now: now)
         } else {
-            policy.raiseLimit(examined: min(1, share), freed: freed, now: now)
+            policy.raiseLimit(examined: min(1, share), freed: part, now: now)
         }
     }
 }

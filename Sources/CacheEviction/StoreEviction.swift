@@ -155,9 +155,9 @@ package struct StoreEviction: Sendable {
     ///
     /// - Parameters:
     ///   - share: how much of what it may examine it examined, from 0 to 1.
-    ///   - freed: the bytes that it freed.
-    mutating func raiseLimit(examined share: Double, freed: Int64, now: Int64) {
-        limit = limit.map { $0 * (1 + min(Self.step, Self.growth * part(freed)) * (1 - share)) }
+    ///   - freed: the part of the store that it freed.
+    mutating func raiseLimit(examined share: Double, freed: Double, now: Int64) {
+        limit = limit.map { $0 * (1 + min(Self.step, Self.growth * freed) * (1 - share)) }
         learn(now: now)
     }
 
@@ -165,16 +165,14 @@ package struct StoreEviction: Sendable {
     ///
     /// - Parameters:
     ///   - ratio: the age and worth of the last entry that was taken anyway.
-    ///   - freed: the bytes that it freed.
-    mutating func lowerLimit(_ ratio: Double, freed: Int64, now: Int64) {
+    ///   - freed: the part of the store that it freed.
+    mutating func lowerLimit(_ ratio: Double, freed: Double, now: Int64) {
         if let limit {
-            self.limit = max(Self.lowestLimit, limit * (1 - min(Self.step, Self.decline * part(freed))))
+            self.limit = max(Self.lowestLimit, limit * (1 - min(Self.step, Self.decline * freed)))
         } else if ratio > 0 {
             // If all entries may have been used just now, their ages tell nothing.
             limit = ratio
         }
         learn(now: now)
     }
-
-    private func part(_ bytes: Int64) -> Double { Double(bytes) / Double(max(1, budget)) }
 }

@@ -19,7 +19,12 @@ private struct Index {
     var now: Int64 = 0
     var examined = 0
 
-    init(budget: Int64 = 1 << 20) { policy = StoreEviction(budget: budget) }
+    private let budget: Int64
+
+    init(budget: Int64 = 1 << 20) {
+        self.budget = budget
+        policy = StoreEviction(budget: budget)
+    }
 
     var bytes: Int64 { rows.reduce(0) { $0 + $1.size } }
 
@@ -63,7 +68,7 @@ private struct Index {
             victims.append(key)
             pass.count(row.size)
         }
-        pass.finish(&policy)
+        pass.finish(&policy, of: budget)
         for row in rows where victims.contains(row.key) {
             policy.evict(row.key, row.uses.map(row.stamp.used) ?? row.stamp, now: now)
         }

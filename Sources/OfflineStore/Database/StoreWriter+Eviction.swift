@@ -377,7 +377,7 @@ extension StoreWriter {
         while line.rows < database.limits.batch, let id = pass.next(memory.eviction) {
             try takeVictim(id, &line, &pass, areLeased: areLeased, connection)
         }
-        pass.finish(&memory.eviction)
+        pass.finish(&memory.eviction, of: memory.usageEstimate ?? database.limits.budget)
     }
 
     private func size(of id: Int64, _ connection: Connection) throws -> Int64? {

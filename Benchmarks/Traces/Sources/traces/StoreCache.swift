@@ -106,7 +106,7 @@ struct StoreCache: ReplayedCache {
             }
         }
         while let key = pass.next(policy) { pass.count(remove(key)) }
-        pass.finish(&policy)
+        pass.finish(&policy, of: bytes)
         index += moves.map { ($0.stamp.stored, $0.key) }
         if !moves.isEmpty { index.sort { $0.position < $1.position } }
         return moves.count
