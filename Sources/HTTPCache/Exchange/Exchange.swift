@@ -1,4 +1,5 @@
 import HTTPCacheSemantics
+import HTTPTypes
 
 /// Drives one exchange in a task by performing the decisions of ``ExchangeFlow``.
 struct Exchange {
@@ -129,7 +130,9 @@ struct Exchange {
         let isSharing =
             request.isCollapsible && prepared.contact != .none && !prepared.sendsUnkeyedCookies
             && !engine.isUnshared(key)
-        switch flow.admitted(admission(to: flow.plan, as: isSharing ? .sharing : .alone)) {
+        // The complete response may have been stored since the lookup. A part would replace it.
+        let seen = isSharing || request.head.headerFields.contains(.range) ? flow.seenFetches : nil
+        switch flow.admitted(admission(to: flow.plan, as: isSharing ? .sharing : .alone, seen: seen)) {
         case .lookUp: return nil
         case .refuse(let refusal): throw refusal
         case .lead(let inFlight):
@@ -163,12 +166,16 @@ struct Exchange {
             ? engine.origins.verdict(origin, { prepared.asked }, at: flow.now) : .reachable
     }
 
-    private func admission(to plan: FetchPlan?, as role: InFlightFetches.Role) -> InFlightFetches.Admission {
+    private func admission(
+        to plan: FetchPlan?,
+        as role: InFlightFetches.Role,
+        seen: UInt32? = nil
+    ) -> InFlightFetches.Admission {
         guard let plan else { return .lookAgain }
         return engine.inFlightFetches.admit(
             key,
             as: role,
-            seen: role == .sharing ? flow.seenFetches : nil,
+            seen: seen,
             fencingNumber: plan.known.fencingNumber,
             rules: prepared.rulesIdentity,
             credentials: prepared.sharedCredentials,

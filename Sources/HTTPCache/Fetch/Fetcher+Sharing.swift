@@ -48,7 +48,7 @@ extension Fetcher {
             await writer.abandon()
             return false
         }
-        guard engine.inFlightFetches.claimStoring(place, draft.key, draft.head) else {
+        guard await engine.inFlightFetches.mayStore(place, draft.key, draft.head) else {
             await writer.abandon()
             return false
         }

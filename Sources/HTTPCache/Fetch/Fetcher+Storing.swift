@@ -129,7 +129,7 @@ extension Fetcher {
             if let writer, body.isStoring {
                 if isAsStated(response, storing, received), !isGuarded(response.head, head, received),
                     await passes(head, storing, body, inFlight), await mayReplaceStored(head),
-                    engine.inFlightFetches.claimStoring(inFlight, key, head, isPart: head.status == .partialContent)
+                    await engine.inFlightFetches.mayStore(inFlight, key, head)
                 {
                     await commit(writer, storing, isInPlace: isInPlace, response.boundary)
                 } else {

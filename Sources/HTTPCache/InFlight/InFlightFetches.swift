@@ -30,6 +30,15 @@ final class InFlightFetches: Sendable {
         case background
     }
 
+    /// The decision whether a response may be stored.
+    enum Claim {
+        case granted
+        /// It may be stored once the parts that are being stored are committed. No more parts of
+        /// its variant are stored.
+        case afterParts
+        case refused
+    }
+
     /// The in-flight fetches of a key.
     fileprivate struct Keyed {
         /// The in-flight fetch that others may join.
@@ -38,8 +47,13 @@ final class InFlightFetches: Sendable {
         private var byCredentials: [StoreKey.Partition: InFlightFetch] = [:]
         /// The number of in-flight fetches.
         var count = 0
-        /// The number of the newest fetch that was stored, by selecting header fields.
+        /// The number of the newest fetch that stored a complete response, by selecting header
+        /// fields.
         var stored: [HTTPFields: UInt64] = [:]
+        /// The numbers of the fetches that are storing parts, by selecting header fields, and the
+        /// callers that wait for them.
+        private var parts: [HTTPFields: Set<UInt64>] = [:]
+        private var waiting: [CheckedContinuation<Void, Never>] = []
 
         /// The in-flight fetches that others may join.
         var joinable: [InFlightFetch] { (inFlight.map { [$0] } ?? []) + byCredentials.values }
@@ -68,6 +82,36 @@ final class InFlightFetches: Sendable {
 
         private mutating func set(_ new: InFlightFetch?, for credentials: StoreKey.Partition?) {
             if let credentials { byCredentials[credentials] = new } else { inFlight = new }
+        }
+
+        mutating func claim(_ number: UInt64, _ variant: HTTPFields, isPart: Bool) -> Claim {
+            let newest = stored[variant]
+            if isPart {
+                guard newest == nil else { return .refused }
+                parts[variant, default: []].insert(number)
+                return .granted
+            }
+            guard number > newest ?? 0 else { return .refused }
+            stored[variant] = number
+            return parts[variant] == nil ? .granted : .afterParts
+        }
+
+        /// - Returns: whether parts are being stored, so that the caller is resumed later.
+        mutating func wait(_ variant: HTTPFields, _ continuation: CheckedContinuation<Void, Never>) -> Bool {
+            guard parts[variant] != nil else { return false }
+            waiting.append(continuation)
+            return true
+        }
+
+        /// - Returns: the callers to resume, because the last part of a variant is stored.
+        mutating func endPart(_ number: UInt64) -> [CheckedContinuation<Void, Never>] {
+            for (variant, numbers) in parts where numbers.contains(number) {
+                parts[variant] = numbers.count == 1 ? nil : numbers.subtracting([number])
+                guard numbers.count == 1 else { return [] }
+                defer { waiting = [] }
+                return waiting
+            }
+            return []
         }
     }
 
@@ -129,24 +173,34 @@ final class InFlightFetches: Sendable {
         }
     }
 
-    /// Returns whether an in-flight fetch may store its response. It may not if a fetch of the same
-    /// key and variant that began later has already stored a response.
+    /// Decides whether an in-flight fetch may store its response. A complete response may not
+    /// replace one from a fetch that began later, and a part (206) may not replace a complete
+    /// response from any fetch.
     ///
     /// Fetches of one key run concurrently after an invalidation, or if their requests differ (for
-    /// example, in a condition or in the variant). A slow response to an older request must not
-    /// replace a newer response. Each variant is stored separately. RFC 9111 §4.1
-    ///
-    /// - Parameter isPart: whether the response is a part (206). A part must not replace a newer
-    ///   complete response, but does not prevent an older complete response from being stored.
-    func claimStoring(_ inFlight: InFlightFetch, _ key: StoreKey, _ head: StoredResponseHead, isPart: Bool = false)
-        -> Bool
-    {
-        state.withLock { state in
-            let variant = head.selectingFields
-            guard inFlight.number > state.keys[key]?.stored[variant] ?? 0 else { return false }
-            if !isPart { state.keys[key]?.stored[variant] = inFlight.number }
-            return true
+    /// example, in a range, a condition or the variant). A slow response to an older request must
+    /// not replace a newer response, and a part would replace bytes that it does not have. Each
+    /// variant is stored separately. RFC 9111 §4.1
+    func claimStoring(_ inFlight: InFlightFetch, _ key: StoreKey, _ head: StoredResponseHead) -> Claim {
+        let isPart = head.status == .partialContent
+        return state.withLock { state in
+            state.keys[key]?.claim(inFlight.number, head.selectingFields, isPart: isPart) ?? .granted
         }
+    }
+
+    /// Returns whether an in-flight fetch may store its response: see ``claimStoring(_:_:_:)``.
+    /// Before it returns, parts that the response is to replace are stored.
+    func mayStore(_ inFlight: InFlightFetch, _ key: StoreKey, _ head: StoredResponseHead) async -> Bool {
+        switch claimStoring(inFlight, key, head) {
+        case .granted: return true
+        case .refused: return false
+        case .afterParts: break
+        }
+        await withCheckedContinuation { continuation in
+            let isWaiting = state.withLock { $0.keys[key]?.wait(head.selectingFields, continuation) ?? false }
+            if !isWaiting { continuation.resume() }
+        }
+        return true
     }
 
     /// The number of in-flight fetches.
@@ -179,18 +233,20 @@ final class InFlightFetches: Sendable {
     /// - Parameter changedNothing: whether nothing was stored, so that callers that have looked up
     ///   need not look up again.
     func end(_ inFlight: InFlightFetch, _ key: StoreKey, changedNothing: Bool = false) {
-        let drained = state.withLock { state in
+        let waiting = state.withLock { state in
+            var waiting: [CheckedContinuation<Void, Never>] = []
             if !changedNothing { state.ended[Self.slot(key)] &+= 1 }
             if let place = state.keys.index(forKey: key) {
                 if !state.keys.values[place].remove(inFlight) { state.unregistered[inFlight.number] = nil }
+                waiting = state.keys.values[place].endPart(inFlight.number)
                 state.keys.values[place].count -= 1
                 if state.keys.values[place].count == 0 { state.keys.remove(at: place) }
             }
-            guard state.keys.isEmpty else { return [CheckedContinuation<Void, Never>]() }
+            guard state.keys.isEmpty else { return waiting }
             defer { state.drained = [] }
-            return state.drained
+            return waiting + state.drained
         }
-        for waiter in drained { waiter.resume() }
+        for waiter in waiting { waiter.resume() }
     }
 
     /// Ends every in-flight fetch, and returns when the last one has ended.

@@ -1,4 +1,5 @@
 import HTTPCacheSemantics
+import Synchronization
 import Testing
 
 @testable import HTTPCache
@@ -66,9 +67,9 @@ import Testing
                 claims: [Claim(inFlight: 1, isGranted: true), Claim(inFlight: 0, isPart: true, isGranted: false)]
             ),
             ClaimOrder(
-                testDescription: "a part completes an older whole and lets a whole between them in",
+                testDescription: "a part does not replace an older whole, and lets a whole between them in",
                 claims: [
-                    Claim(inFlight: 0, isGranted: true), Claim(inFlight: 2, isPart: true, isGranted: true),
+                    Claim(inFlight: 0, isGranted: true), Claim(inFlight: 2, isPart: true, isGranted: false),
                     Claim(inFlight: 1, isGranted: true),
                 ]
             ),
@@ -98,6 +99,35 @@ import Testing
         let last = try #require(fixture.leadAtOnce())
         #expect(fixture.claim(last))
         for inFlight in [invalidated, alone, background] { #expect(!fixture.claim(inFlight)) }
+    }
+
+    /// Mutant: a complete response is committed next to parts of its variant.
+    @Test func wholeWaitsForThirtyPartsAndNotForThoseOfAnotherVariant() async throws {
+        var parts = try (0..<30).map { _ in try #require(fixture.admitAlone()) }
+        let other = try #require(fixture.admitAlone())
+        let whole = try #require(fixture.admitAlone())
+        for part in parts { #expect(fixture.claim(part, isPart: true)) }
+        #expect(fixture.claim(other, "de", isPart: true))
+        let ended = Atomic(0)
+        let seen = Task { [registry, key] in
+            let mayStore = await registry.mayStore(whole, key, InFlightFetchesFixture.head)
+            return mayStore ? ended.load(ordering: .relaxed) : -1
+        }
+        // From its claim on, no part is stored.
+        var late = try #require(fixture.admitAlone())
+        while fixture.claim(late, isPart: true) {
+            parts.append(late)
+            await Task.yield()
+            late = try #require(fixture.admitAlone())
+        }
+        for part in parts {
+            await Task.yield()
+            ended.add(1, ordering: .relaxed)
+            registry.end(part, key)
+        }
+        #expect(await seen.value == parts.count)
+        for inFlight in [late, other, whole] { registry.end(inFlight, key) }
+        #expect(registry.count == 0)
     }
 
     // MARK: Detaching

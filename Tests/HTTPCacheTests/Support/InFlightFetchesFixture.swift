@@ -100,7 +100,8 @@ struct InFlightFetchesFixture {
     func claim(_ inFlight: InFlightFetch, _ language: String = "", isPart: Bool = false, key: StoreKey? = nil) -> Bool {
         var head = Self.head
         if !language.isEmpty { head.selectingFields[.acceptLanguage] = language }
-        return registry.claimStoring(inFlight, key ?? self.key, head, isPart: isPart)
+        if isPart { head.status = .partialContent }
+        return registry.claimStoring(inFlight, key ?? self.key, head) != .refused
     }
 
     static let head = StoredResponseHead(
