@@ -11,7 +11,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "Packages")]
 from runner import main  # noqa: E402
 
 GROUPS = {
-    "apis": "api_tests", "packages": "package_tests", "kills": "kill_tests", "isolation": "isolation_tests", "examples": "example_tests",
+    "apis": "api_tests", "packages": "package_tests", "kills": "kill_tests", "isolation": "isolation_tests", "examples": "example_tests", "ranges": "range_tests",
 }  # fmt: skip
 
 if __name__ == "__main__":

@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import HTTPTypes
 
 extension PreparedRequest {
@@ -24,10 +25,24 @@ extension PreparedRequest {
 
     /// Returns an origin's response in the form in which it is judged, stored and sent.
     func edited(_ response: TransportResponse) -> TransportResponse {
-        guard let originEdits else { return response }
+        let originEdits = originEdits
+        guard originEdits != nil || isInJob else { return response }
         var response = response
-        originEdits.apply(to: &response)
+        originEdits?.apply(to: &response)
+        if isInJob { keepPartApart(&response.head) }
         return response
+    }
+
+    /// Makes a part (206) a variant for its range, and lets it remain one when it is validated.
+    ///
+    /// A job has to answer each range that was requested. A cache keeps only one part of a
+    /// representation, or parts that touch each other. RFC 9111 §3.4
+    private func keepPartApart(_ response: inout HTTPResponse) {
+        switch response.status {
+        case .partialContent: response.headerFields.addToVary([.range])
+        case .notModified where request.head.headerFields.contains(.range): response.headerFields[.vary] = nil
+        default: break
+        }
     }
 
     /// Returns a request whose interim responses are edited, too.
