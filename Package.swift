@@ -319,10 +319,10 @@ let package = Package(
         ),
 
         // Code that several test targets use: contracts of protocols that are not public, folders,
-        // processor time.
+        // logs, processor time.
         .target(
             name: "TestSupport",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting"],
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", logging],
             path: "Tests/TestSupport"
         ),
         // Fleets in memory, and the contracts that they and those on Redis keep.
@@ -392,7 +392,7 @@ let package = Package(
             name: "HTTPClientTransportTests",
             dependencies: [
                 "HTTPCacheSemantics", "HTTPCache", "OfflineStore", "HTTPClientTransport", "HoldfastTesting",
-                "SampleOrigin", httpTypes, nioCore, nioPosix, nioSSL, logging,
+                "TestSupport", "SampleOrigin", httpTypes, nioCore, nioPosix, nioSSL, logging,
             ]
         ),
         .testTarget(

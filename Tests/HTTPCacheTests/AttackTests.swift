@@ -2,9 +2,8 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastTesting
-import Logging
 import NIOCore
-import Synchronization
+import TestSupport
 import Testing
 
 /// Attacks and careless origins against a whole cache: engine, store and transport together.
@@ -453,7 +452,7 @@ import Testing
     /// `CredentialPartition.selecting` returns the request as it is; the engine's log with
     /// `request.head.path`.
     @Test func logsErrorsAndKeysShowNoSecrets() async throws {
-        let log = RecordingLog()
+        let log = CapturedLog()
         let transport = ScriptedTransport()
         let memory = InMemoryResponseStore()
         var options = EngineOptions()
@@ -464,7 +463,7 @@ import Testing
             credentialSecret: [UInt8](repeating: 7, count: 32),
             options: options,
             parts: .init(clock: ManualClock(), sleeper: ManualDurationClock()),
-            logger: Logger(label: "test") { _ in log.handler }
+            logger: log.logger()
         )
         let secret = "s3cret"
         let target = "https://a.example/x?access_token=\(secret)&page=1"
@@ -852,27 +851,4 @@ import Testing
         let result = try await fixture.get()
         #expect(result.text == "good" && result.response.outcome.isHit)
     }
-}
-
-/// The log lines from `trace` on, with message and metadata in one line.
-private final class RecordingLog: Sendable {
-    private let state = Mutex<[String]>([])
-    var lines: [String] { state.withLock { $0 } }
-
-    struct Handler: LogHandler {
-        let log: RecordingLog
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.trace
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            log.state.withLock { $0.append("\(event.level) \(event.message) \(metadata) \(event.metadata ?? [:])") }
-        }
-    }
-
-    var handler: Handler { Handler(log: self) }
 }

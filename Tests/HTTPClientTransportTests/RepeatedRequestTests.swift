@@ -4,7 +4,7 @@ import HTTPTypes
 import HoldfastTesting
 import Logging
 import NIOCore
-import Synchronization
+import TestSupport
 import Testing
 
 @testable import HTTPClientTransport
@@ -142,39 +142,19 @@ import Testing
     }
 
     @Test func refusedConnectionIsNotRepeated() async throws {
-        let messages = RecordedMessages()
-        try await HTTPClientTransport.with(logger: messages.logger) { transport in
+        let log = CapturedLog()
+        try await HTTPClientTransport.with(logger: log.logger(.debug)) { transport in
             let held = try HeldPort()
             let head = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:\(held.port)", path: "/")
             #expect(await Self.code(transport, TransportRequest(head: head)) == .connect)
-            #expect(messages.all.allSatisfy { !$0.hasPrefix("Repeating") })
+            #expect(log.lines.allSatisfy { !$0.hasPrefix("Repeating") })
             // The messages do show a repeated request.
             try await CuttingOrigin.with { _ in
                 .close()
             } _: { origin in
                 _ = await Self.code(transport, Self.request(origin, "/"))
             }
-            #expect(messages.all.filter { $0.hasPrefix("Repeating") }.count == 1)
+            #expect(log.lines.filter { $0.hasPrefix("Repeating") }.count == 1)
         }
-    }
-}
-
-/// The messages of a logger.
-private final class RecordedMessages: Sendable {
-    private let messages = Mutex<[String]>([])
-    var all: [String] { messages.withLock { $0 } }
-    var logger: Logger { Logger(label: "test") { _ in Handler(messages: self) } }
-
-    private struct Handler: LogHandler {
-        let messages: RecordedMessages
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.debug
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) { messages.messages.withLock { $0.append("\(event.message)") } }
     }
 }

@@ -1,8 +1,6 @@
 import Foundation
 import HTTPCacheSemantics
 import LocalFiles
-import Logging
-import Synchronization
 import TestSupport
 import Testing
 
@@ -83,8 +81,8 @@ import Testing
         let volume = try Volume()
         defer { withExtendedLifetime(volume) {} }
         try volume.publish(Self.token("a"))
-        let (file, log) = (TokenFile(path: volume.file), Lines())
-        let watch = try TokenWatch(logger: log.logger) { () throws(InvalidSetting) in
+        let (file, log) = (TokenFile(path: volume.file), CapturedLog())
+        let watch = try TokenWatch(logger: log.logger()) { () throws(InvalidSetting) in
             [try file.read(name: "deploy", scope: .purge)]
         }
         @Sendable func knows(_ digit: Character) -> Bool {
@@ -125,27 +123,4 @@ private struct Volume: Sendable {
     }
 
     func publish(_ text: String, mode: Int = 0o440) throws { try secrets.publish(["token": text], mode: mode) }
-}
-
-/// The lines of a log.
-private final class Lines: Sendable {
-    private let recorded = Mutex<[String]>([])
-
-    var lines: [String] { recorded.withLock { $0 } }
-    var logger: Logger { Logger(label: "test") { _ in Handler(lines: self) } }
-
-    private struct Handler: LogHandler {
-        let lines: Lines
-        var metadata = Logger.Metadata()
-        var logLevel = Logger.Level.trace
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            lines.recorded.withLock { $0.append("\(event.message) \(event.metadata ?? [:])") }
-        }
-    }
 }

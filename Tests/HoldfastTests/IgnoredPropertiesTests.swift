@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastTesting
+import TestSupport
 import Testing
 
 @testable import Holdfast
@@ -173,7 +174,7 @@ import Testing
 
     /// Mutants: the check at each call; no check of a wrapped endpoint.
     @Test func thirtyCallsOfOneTypeAreLoggedOnce() async throws {
-        let log = RecordedLog()
+        let log = CapturedLog()
         let error = await #expect(throws: IgnoredProperties.self) {
             try await withTestClient(logger: log.logger(.warning)) { test in
                 test.transport.script(Self.url, repeating: .ok("one"))
@@ -190,7 +191,7 @@ import Testing
             }
         }
         #expect(error?.properties == ["Late.timeout"])
-        #expect(log.all.filter { $0.contains("Property of an endpoint is ignored") }.count == 1)
+        #expect(log.lines.filter { $0.contains("Property of an endpoint is ignored") }.count == 1)
         #expect(log.text.contains("endpoint=Late property=timeout"))
     }
 

@@ -2,6 +2,7 @@ import Foundation
 import HoldfastTesting
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Holdfast
@@ -144,7 +145,7 @@ import Testing
     }
 
     @Test func failureIsLoggedWithoutContent() async throws {
-        let log = RecordedLog()
+        let log = CapturedLog()
         try await run(logger: log.logger(.info)) { fixture in
             fixture.script("/n", .ok(#"["secret-1"]"#, fields: [.cacheControl: "max-age=9"]))
             _ = try await fixture.client.fetch(Number(), .networkFirst)
@@ -167,7 +168,7 @@ import Testing
             let path = "/n"
             var task: HTTPTask { .query(["user": "ada"]) }
         }
-        let log = RecordedLog()
+        let log = CapturedLog()
         try await run(logger: log.logger(.info)) { fixture in
             fixture.script("/n?user=ada", Self.html)
             _ = try await fixture.client.fetch(Page())

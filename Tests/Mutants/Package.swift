@@ -112,7 +112,7 @@ let package = Package(
         ),
         .target(
             name: "TestSupport",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting"],
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", logging],
             path: "Tests/TestSupport"
         ),
         .target(

@@ -4,7 +4,6 @@ import HTTPCacheOperations
 import HTTPCacheSemantics
 import Logging
 import OfflineStore
-import Synchronization
 import TestSupport
 import Testing
 
@@ -12,12 +11,12 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct DeletedStoreTests {
     private let folder: TemporaryFolder
     private let clock = ManualClock()
-    private let log = ErrorLog()
+    private let log = CapturedLog()
 
     init() throws { folder = try TemporaryFolder() }
 
     private func with(_ body: (CacheManager) async throws -> Void) async throws {
-        let store = try await CacheManager.open(at: folder.store, clock: clock, logger: log.logger)
+        let store = try await CacheManager.open(at: folder.store, clock: clock, logger: log.logger(.error))
         try await store.store(draft(try cacheKey("/old"), at: clock.now()), "old")
         try await store.settle()
         try await body(store)
@@ -167,26 +166,5 @@ import Testing
             let new = try await store.text(of: cacheKey("/new"))
             #expect(new == "new")
         }
-    }
-}
-
-/// The errors in a log.
-private final class ErrorLog: Sendable {
-    private let recorded = Mutex<[String]>([])
-
-    var lines: [String] { recorded.withLock { $0 } }
-    var logger: Logger { Logger(label: "test") { _ in Handler(log: self) } }
-
-    private struct Handler: LogHandler {
-        let log: ErrorLog
-        var metadata = Logger.Metadata()
-        var logLevel = Logger.Level.error
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) { log.recorded.withLock { $0.append("\(event.message)") } }
     }
 }

@@ -3,7 +3,6 @@ import HTTPCache
 import HTTPCacheOperations
 import HTTPCacheSemantics
 import Logging
-import Synchronization
 import TestSupport
 import Testing
 
@@ -18,7 +17,7 @@ import Testing
     struct FullDiskReportTests {
         let folder: TemporaryFolder
         let clock = ManualClock()
-        private let log = LogLines()
+        private let log = CapturedLog()
 
         init() throws { folder = try TemporaryFolder() }
 
@@ -26,7 +25,8 @@ import Testing
             var configuration = CacheManager.Configuration(budget: 64 << 20)
             configuration.readerCount = 2
             let path = disk.path + "/store"
-            return try await CacheManager.open(at: path, configuration: configuration, clock: clock, logger: log.logger)
+            let logger = log.logger(.warning)
+            return try await CacheManager.open(at: path, configuration: configuration, clock: clock, logger: logger)
         }
 
         /// A store with one response, whose disk was full when it was opened.
@@ -103,30 +103,6 @@ import Testing
             #expect(!held.isDurable)
             try await full.close()
             #expect(log.lines.last?.contains("store.removals.unwritten=1") == true, "\(log.lines)")
-        }
-    }
-
-    /// The warnings of a store, with their metadata.
-    private final class LogLines: Sendable {
-        private let recorded = Mutex<[String]>([])
-
-        var lines: [String] { recorded.withLock { $0 } }
-        var logger: Logger { Logger(label: "test") { _ in Handler(log: self) } }
-
-        private struct Handler: LogHandler {
-            let log: LogLines
-            var metadata = Logger.Metadata()
-            var logLevel = Logger.Level.warning
-
-            subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-                get { metadata[key] }
-                set { metadata[key] = newValue }
-            }
-
-            func log(event: LogEvent) {
-                let facts = (event.metadata ?? [:]).map { "\($0.key)=\($0.value)" }.sorted()
-                log.recorded.withLock { $0.append("\(event.message) \(facts.joined(separator: " "))") }
-            }
         }
     }
 #endif

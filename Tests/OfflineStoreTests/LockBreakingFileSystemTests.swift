@@ -37,7 +37,8 @@ import Testing
         let folder = try TemporaryFolder()
         let now = Timestamp(milliseconds: 1)
         for fileSystem in [nil, LockBreakingFileSystem.nfs, .fuse] {
-            let log = RecordingLog()
+            let log = CapturedLog()
+            func named() -> [String?] { log.events.map { $0.metadata["store.filesystem"] } }
             let asked = Mutex<[String]>([])
             let probe: (String) -> LockBreakingFileSystem? = { path in
                 asked.withLock { $0.append(path) }
@@ -47,18 +48,18 @@ import Testing
                 at: folder.store,
                 configuration: .init(),
                 now: now,
-                logger: log.logger,
+                logger: log.logger(.warning),
                 fileSystem: probe
             )
-            #expect(log.warnings == (fileSystem.map { [$0.rawValue] } ?? []))
+            #expect(named() == (fileSystem.map { [$0.rawValue] } ?? []))
             let reader = try StoreOpening.openForReading(
                 at: folder.store,
                 configuration: .init(),
                 now: now,
-                logger: log.logger,
+                logger: log.logger(.warning),
                 fileSystem: probe
             )
-            #expect(log.warnings == (fileSystem.map { [$0.rawValue, $0.rawValue] } ?? []))
+            #expect(named() == (fileSystem.map { [$0.rawValue, $0.rawValue] } ?? []))
             #expect(asked.withLock { $0 } == [folder.store, folder.store])
             try reader.close()
             try writer.close()
@@ -77,30 +78,4 @@ import Testing
             #expect(LockBreakingFileSystem.linuxType(of: "/nowhere/at/all") == nil)
         }
     #endif
-}
-
-/// Records the file systems that warnings name.
-private final class RecordingLog: Sendable {
-    private let named = Mutex<[String]>([])
-    var warnings: [String] { named.withLock { $0 } }
-
-    var logger: Logger {
-        Logger(label: "test") { _ in Handler(log: self) }
-    }
-
-    private struct Handler: LogHandler {
-        let log: RecordingLog
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.trace
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            guard event.level >= .warning else { return }
-            log.named.withLock { $0.append(event.metadata?["store.filesystem"]?.description ?? "\(event.message)") }
-        }
-    }
 }

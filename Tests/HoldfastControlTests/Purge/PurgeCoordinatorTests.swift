@@ -4,6 +4,7 @@ import HTTPCacheSemantics
 import HoldfastMetrics
 import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HoldfastControl
@@ -11,13 +12,20 @@ import Testing
 /// The coordinator that takes purges, on a store that does what the test says.
 @Suite(.timeLimit(.minutes(20))) struct PurgeCoordinatorTests {
     private let store = ScriptedStore()
-    private let log = LogLines()
+    private let log = CapturedLog()
     private let coordinator: PurgeCoordinator
 
     init() {
-        let log = log
-        let logger = Logger(label: "test") { _ in log.handler }
-        coordinator = PurgeCoordinator(store, since: 0, clock: StandingClock(), logger: logger)
+        coordinator = PurgeCoordinator(store, since: 0, clock: StandingClock(), logger: log.logger())
+    }
+
+    /// The names of the metadata of all events with a message.
+    private func members(of message: String) -> Set<String> {
+        Set(log.events.filter { $0.message == message }.flatMap(\.metadata.keys))
+    }
+
+    private func count(_ level: Logger.Level, _ message: String) -> Int {
+        log.events.count { $0.level == level && $0.message == message }
     }
 
     private func purge(_ tag: String, dryRun: Bool = false) -> PurgeRequest {
@@ -50,21 +58,21 @@ import Testing
 
     @Test func logHasOnlyMembersWithAValue() async throws {
         _ = try await coordinator.purge(purge("a"), by: "c")
-        #expect(log.members(of: "Purged").isSuperset(of: ["control.client", "purge.sequence"]))
-        #expect(log.members(of: "Purged").isDisjoint(with: ["purge.covers", "purge.reason"]))
+        #expect(members(of: "Purged").isSuperset(of: ["control.client", "purge.sequence"]))
+        #expect(members(of: "Purged").isDisjoint(with: ["purge.covers", "purge.reason"]))
         var other = purge("b")
         other.reason = "deploy"
         _ = try await coordinator.purge(other, by: "c")
-        #expect(log.members(of: "Purged").contains("purge.reason"))
+        #expect(members(of: "Purged").contains("purge.reason"))
     }
 
     /// Mutant: `purge-in-memory-is-called-durable`.
     @Test func resultSaysWhetherThePurgeIsOnDisk() async throws {
         let written = try await coordinator.purge(purge("a"), by: "c")
-        #expect(written.durable == true && !log.members(of: "Purged").contains("purge.durable"))
+        #expect(written.durable == true && !members(of: "Purged").contains("purge.durable"))
         store.fillDisk()
         let held = try await coordinator.purge(purge("b"), by: "c")
-        #expect(held.durable == false && log.members(of: "Purged").contains("purge.durable"))
+        #expect(held.durable == false && members(of: "Purged").contains("purge.durable"))
         let counted = try await coordinator.purge(purge("c", dryRun: true), by: "c")
         #expect(counted.durable == nil)
     }
@@ -167,7 +175,7 @@ import Testing
         #expect(page.purges.map(\.sequence) == [2] && page.purges.allSatisfy { $0.problem == nil })
         #expect(page.failed.map(\.problem) == ["store-failed", "store-read-only"])
         #expect(page.failed.map(\.by) == ["d", "e"] && page.failed.map(\.select.tags) == [["b"], ["c"]])
-        #expect(log.count(.error, "Purge failed") == 2)
+        #expect(count(.error, "Purge failed") == 2)
     }
 
     @Test func purgesAreCountedByTheirResult() async throws {
@@ -240,7 +248,7 @@ import Testing
         }
         #expect(details.filter { $0.contains("Nothing was purged") }.count == 2)
         #expect(details.filter { $0.contains("may be in force") }.count == 1)
-        #expect(log.count(.warning, "Shutting down before a purge is complete; part of it may be in force") == 1)
+        #expect(count(.warning, "Shutting down before a purge is complete; part of it may be in force") == 1)
         #expect(await problem { try await coordinator.purge(purge("x"), by: "c") } == "503 ending")
         store.open()
     }
@@ -260,7 +268,7 @@ import Testing
         let counts = await coordinator.tally.family.series.filter { $0.value != .integer(0) }
         #expect(counts.map(\.value) == [.integer(1)])
         #expect(await coordinator.purges(after: 0, atMost: 10).failed.map(\.problem) == ["ending"])
-        #expect(log.count(.error, "Purge failed") == 0)
+        #expect(count(.error, "Purge failed") == 0)
     }
 
     @Test func purgeThatGetsItsTurnAtTheEndChangesNothing() async throws {
@@ -292,7 +300,7 @@ import Testing
         store.open()
         #expect(try await task.value.sequence == 1)
         await end.value
-        #expect(log.count(.warning, "Shutting down before a purge is complete; part of it may be in force") == 0)
+        #expect(count(.warning, "Shutting down before a purge is complete; part of it may be in force") == 0)
     }
 
     @Test func keyStandsOnceAndIsNeitherEmptyNorLong() throws {
@@ -420,34 +428,5 @@ private struct NeverClock: Clock {
         for await _ in stream {}
         withExtendedLifetime(continuation) {}
         try Task.checkCancellation()
-    }
-}
-
-/// The lines of a log.
-private final class LogLines: Sendable {
-    private let lines = Mutex<[(Logger.Level, String)]>([])
-    private let names = Mutex<[String: Set<String>]>([:])
-
-    /// The names of the metadata of all lines with a message.
-    func members(of text: String) -> Set<String> { names.withLock { $0[text] ?? [] } }
-
-    func count(_ level: Logger.Level, _ text: String) -> Int {
-        lines.withLock { lines in lines.count { $0.0 == level && $0.1 == text } }
-    }
-
-    var handler: any LogHandler { Handler(lines: self) }
-
-    private struct Handler: LogHandler {
-        let lines: LogLines
-        var logLevel = Logger.Level.trace
-        var metadata: Logger.Metadata = [:]
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-        func log(event: LogEvent) {
-            lines.lines.withLock { $0.append((event.level, "\(event.message)")) }
-            lines.names.withLock { $0["\(event.message)", default: []].formUnion((event.metadata ?? [:]).keys) }
-        }
     }
 }

@@ -5,6 +5,7 @@ import Logging
 import NIOCore
 import NIOPosix
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HoldfastControl
@@ -71,9 +72,8 @@ import Testing
         group.next().execute { isReleased.wait() }
         let now = Mutex(NIODeadline.uptimeNanoseconds(0))
         let loops = LoopWatch([MultiThreadedEventLoopGroup.singleton.next(), group.next()]) { now.withLock { $0 } }
-        let errors = Mutex(0)
-        let logger = Logger(label: "test") { _ in ErrorCounter { errors.withLock { $0 += 1 } } }
-        let task = Task { await watchdog.run(manager, loops, clock: clock, logger: logger) }
+        let log = CapturedLog()
+        let task = Task { await watchdog.run(manager, loops, clock: clock, logger: log.logger(.error)) }
         while loops.waitingLoops != [1] { await Task.yield() }
         now.withLock { $0 = $0 + .seconds(2) }
         for _ in 0..<30 {
@@ -88,7 +88,7 @@ import Testing
         clock.advance(by: .seconds(1))
         await clock.sleepers(atLeast: 1)
         #expect(socket.received() == ["WATCHDOG=1"])
-        #expect(errors.withLock { $0 } == 1, "one line for each time that it hangs")
+        #expect(log.events.count == 1, "one line for each time that it hangs")
         task.cancel()
         await task.value
         try await group.shutdownGracefully()
@@ -104,19 +104,4 @@ import Testing
         task.cancel()
         await task.value
     }
-}
-
-/// Counts the errors of a log.
-private struct ErrorCounter: LogHandler {
-    let count: @Sendable () -> Void
-    var logLevel = Logger.Level.trace
-    var metadata: Logger.Metadata = [:]
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    init(_ count: @escaping @Sendable () -> Void) { self.count = count }
-
-    func log(event: LogEvent) { if event.level == .error { count() } }
 }

@@ -7,8 +7,8 @@ import HoldfastTesting
 import Logging
 import NIOCore
 import NIOSSL
-import Synchronization
 import TLSCertificates
+import TestSupport
 import Testing
 
 @testable import HoldfastGateway
@@ -98,8 +98,8 @@ import Testing
     @Test("Files that cannot be used change nothing, and are an event and a metric") func keepsTheOldPair() async throws
     {
         try await CertificateFolder.with { folder in
-            let log = RecordedLog()
-            let desk = CertificateRegistry(clock: SystemWallClock(), logger: log.logger)
+            let log = CapturedLog()
+            let desk = CertificateRegistry(clock: SystemWallClock(), logger: log.logger())
             let files = try folder.make("a", "DNS:a.example")
             try folder.make("other", "DNS:other.example")
             let listener = try desk.open(Configuration.TLS(certificates: [files]))
@@ -121,8 +121,10 @@ import Testing
             for (file, text, reason) in faults {
                 try folder.write(text, to: file)
                 desk.reload(.changed)
-                let line = try #require(log.take().last)
-                #expect(line.hasPrefix("error Certificate rejected") && line.contains(reason), "\(line)")
+                let event = try #require(log.take().last)
+                let line = event.line
+                #expect(event.level == .error && line.hasPrefix("Certificate rejected"), "\(event)")
+                #expect(line.contains(reason), "\(line)")
                 #expect(line.contains(folder.file(file)) && line.contains("tls.certificate=a"), "\(line)")
                 #expect(!line.contains(otherKey.split(separator: "\n")[1]))
                 #expect(!isCurrent() && listener.state[0].expiry == expiry)
@@ -136,7 +138,7 @@ import Testing
             }
             try FileManager.default.removeItem(atPath: files.key)
             desk.reload(.all)
-            #expect(log.take().last?.contains("cannot be opened: No such file") == true && !isCurrent())
+            #expect(log.take().last?.line.contains("cannot be opened: No such file") == true && !isCurrent())
             let family = try #require(
                 desk.families().first { $0.description.name == "holdfast_tls_certificate_last_reload_successful" }
             )
@@ -150,8 +152,9 @@ import Testing
             let (expiry, start) = (listener.state[0].expiry, clock.now())
             clock.advance(by: .seconds(2 * 86_400 + 3600))
             registry.reload(.changed)
-            let line = try #require(log.take().last)
-            #expect(line.hasPrefix("error Certificate rejected") && line.contains("expired 1 day ago"), "\(line)")
+            let event = try #require(log.take().last)
+            #expect(event.level == .error && event.message.hasPrefix("Certificate rejected"), "\(event)")
+            #expect(event.line.contains("expired 1 day ago"), "\(event)")
             #expect(!listener.state[0].isCurrent && listener.state[0].expiry == expiry)
             #expect(registry.rejectedFiles == ["'\(files.chain)' expired 1 day ago. Renew it."])
             registry.reload(.changed)
@@ -170,8 +173,9 @@ import Testing
             let expiry = listener.state[0].expiry
             clock.advance(by: .seconds(500 * 86_400))
             registry.reload(.changed)
-            let line = try #require(log.take().last)
-            #expect(line.hasPrefix("warning Certificate read, but clients reject it"), "\(line)")
+            let event = try #require(log.take().last)
+            #expect(event.level == .warning, "\(event)")
+            #expect(event.message.hasPrefix("Certificate read, but clients reject it"), "\(event)")
             #expect(listener.state[0].isCurrent && listener.state[0].expiry != expiry)
         }
     }
@@ -180,7 +184,7 @@ import Testing
     /// time at which both were made.
     private func withExpired(
         _ body: (
-            CertificateRegistry, ListenerTLS, Configuration.TLS.Certificate, ManualClock, RecordedLog
+            CertificateRegistry, ListenerTLS, Configuration.TLS.Certificate, ManualClock, CapturedLog
         ) throws -> Void
     ) async throws {
         try await CertificateFolder.with { folder in
@@ -188,9 +192,9 @@ import Testing
             try folder.sign("long", by: "ca", days: 400)
             try folder.sign("short", by: "ca", days: 1)
             let start = Timestamp(seconds: Int64(try folder.certificate("short").notValidBefore))
-            let (clock, log, files) = (ManualClock(start), RecordedLog(), folder.files("a"))
+            let (clock, log, files) = (ManualClock(start), CapturedLog(), folder.files("a"))
             try replace("a", by: "long", in: folder)
-            let registry = CertificateRegistry(clock: clock, logger: log.logger)
+            let registry = CertificateRegistry(clock: clock, logger: log.logger())
             let listener = try registry.open(Configuration.TLS(certificates: [files]))
             try replace("a", by: "short", in: folder)
             try body(registry, listener, files, clock, log)
@@ -272,40 +276,6 @@ import Testing
             } throws: { error in
                 "\(error)" == "'\(folder.file("m.pem"))' cannot be opened: No such file or directory."
             }
-        }
-    }
-}
-
-/// The lines of a log.
-final class RecordedLog: Sendable {
-    private let recorded = Mutex<[String]>([])
-
-    var lines: [String] { recorded.withLock { $0 } }
-
-    /// The lines since the last call.
-    func take() -> [String] {
-        recorded.withLock { lines in
-            defer { lines = [] }
-            return lines
-        }
-    }
-
-    var logger: Logger { Logger(label: "recorded") { _ in Handler(log: self) } }
-
-    private struct Handler: LogHandler {
-        let log: RecordedLog
-        var metadata = Logger.Metadata()
-        var logLevel = Logger.Level.trace
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            let words = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-            let line = "\(event.level) \(event.message) \(words.joined(separator: " "))"
-            log.recorded.withLock { $0.append(line) }
         }
     }
 }

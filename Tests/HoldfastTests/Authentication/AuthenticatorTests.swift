@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import HoldfastTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Holdfast
@@ -397,7 +398,7 @@ private let unreachable = TransportError(code: .connect, message: "refused")
     }
 
     @Test func tokenIsInNoLogErrorOrDescription() async throws {
-        let log = RecordedLog()
+        let log = CapturedLog()
         let authenticator = try authenticator(
             ScriptedTokens([.success(AccessToken("SECRET-2")), .failure(Broken())]),
             token: AccessToken("SECRET-1")

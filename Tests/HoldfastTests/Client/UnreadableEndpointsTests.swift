@@ -1,4 +1,5 @@
 import HoldfastTesting
+import TestSupport
 import Testing
 
 @testable import Holdfast
@@ -28,10 +29,10 @@ import Testing
         var method: HTTPRequest.Method { .put }
     }
 
-    private func reasons(_ log: RecordedLog) -> [String] { log.all.filter { $0.contains("advice=") } }
+    private func reasons(_ log: CapturedLog) -> [String] { log.lines.filter { $0.contains("advice=") } }
 
     @Test func thirtyCallsOfOneTypeAreLoggedOnce() async throws {
-        let log = RecordedLog()
+        let log = CapturedLog()
         try await withTestClient(logger: log.logger(.info)) { test in
             test.transport.script(Self.url, repeating: .ok("one", fields: Self.noStore))
             let client = test.client
@@ -55,7 +56,7 @@ import Testing
     }
 
     @Test func adviceHelps() async throws {
-        let log = RecordedLog()
+        let log = CapturedLog()
         try await withTestClient(.init(offlineReads: .despiteDirectives), logger: log.logger(.info)) { test in
             test.transport.script(Self.url, repeating: .ok("one", fields: Self.noStore))
             _ = try await test.client.fetch(First())
@@ -67,7 +68,7 @@ import Testing
     @Test(arguments: ["must-revalidate", "no-cache"]) func directiveAgainstOfflineUseIsLoggedOnce(
         directive: String
     ) async throws {
-        let log = RecordedLog()
+        let log = CapturedLog()
         try await withTestClient(logger: log.logger(.info)) { test in
             let fields: HTTPFields = [.cacheControl: "max-age=0, private, \(directive)"]
             test.transport.script(Self.url, repeating: .ok("one", fields: fields))
@@ -90,7 +91,7 @@ import Testing
     }
 
     @Test func intendedAndFailedResponsesAreNotLogged() async throws {
-        let log = RecordedLog()
+        let log = CapturedLog()
         try await withTestClient(logger: log.logger(.info)) { test in
             test.transport.script(
                 Self.url,

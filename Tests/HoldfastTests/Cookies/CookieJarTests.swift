@@ -1,7 +1,7 @@
 import Foundation
 import HoldfastTesting
-import Logging
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Holdfast
@@ -193,34 +193,17 @@ import Testing
     }
 
     @Test func logsShowNoCookie() async throws {
-        let lines = Mutex<[String]>([])
-        let logger = Logger(label: "test") { _ in LineHandler { line in lines.withLock { $0.append(line) } } }
+        let log = CapturedLog()
         for form in [NetworkLogger.Form.text, .curl, .metadata] {
-            let plugins: [any Plugin] = [CookieJar(), NetworkLogger(logger, .init(form: form))]
-            try await withTestClient(.init(plugins: plugins), logger: logger) { test in
+            let plugins: [any Plugin] = [CookieJar(), NetworkLogger(log.logger(), .init(form: form))]
+            try await withTestClient(.init(plugins: plugins), logger: log.logger()) { test in
                 test.transport.script(Self.url + "a", repeating: Self.setting("sid=hunter2"))
                 _ = try await test.client.fetch(Self.endpoint("a"), .networkOnly)
                 _ = try await test.client.fetch(Self.endpoint("a"), .networkOnly)
                 #expect(sent(test).last == "sid=hunter2")
             }
         }
-        let all = lines.withLock { $0 }
-        #expect(all.contains { $0.lowercased().contains("cookie") })
-        #expect(all.allSatisfy { !$0.contains("hunter2") })
+        #expect(log.text.lowercased().contains("cookie"))
+        #expect(!log.text.contains("hunter2"))
     }
-}
-
-private struct LineHandler: LogHandler {
-    let record: @Sendable (String) -> Void
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.trace
-
-    init(_ record: @escaping @Sendable (String) -> Void) { self.record = record }
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) { record("\(event.message) \(event.metadata ?? [:])") }
 }

@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import HoldfastTesting
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import Holdfast
@@ -12,7 +13,7 @@ import Testing
 
     @Test(arguments: [NetworkLogger.Form.metadata, .text, .curl])
     func noSecretIsLogged(form: NetworkLogger.Form) async throws {
-        let log = RecordedLog()
+        let log = CapturedLog()
         let options = NetworkLogger.Options(form: form, showsFields: true, contentLimit: 10_000)
         let configuration = CachingClient.Configuration(
             defaults: RequestDefaults(parameters: ["appid": "SECRET-default"], secrets: Self.secrets),
@@ -45,11 +46,11 @@ import Testing
         for shown in ["POST", "a.example/login?", "page=2", "harbour", "201", "Kiel", "page=3", "REDACTED"] {
             #expect(log.text.contains(shown), "\(shown): \(log.text)")
         }
-        #expect(log.all.count == 3)
+        #expect(log.lines.count == 3)
     }
 
     @Test func fieldsAndContentAreLoggedOnlyOnRequest() async throws {
-        let log = RecordedLog()
+        let log = CapturedLog()
         try await ScriptedFixture.run(.init(plugins: [NetworkLogger(log.logger())])) { fixture in
             fixture.script("/x", .ok("the content", fields: [.server: "harbour"]))
             let endpoint = PathEndpoint(
@@ -62,24 +63,24 @@ import Testing
             _ = try await fixture.client.fetch(endpoint)
         }
         for hidden in ["the content", "harbour", "what is sent", "css"] { #expect(!log.text.contains(hidden)) }
-        #expect(log.all.first?.hasPrefix("Request sent call.number=") == true)
-        #expect(log.all.first?.contains("http.request.body.size=12") == true)
-        #expect(log.all.last?.contains("http.response.body.size=11") == true)
+        #expect(log.lines.first?.hasPrefix("Request sent call.number=") == true)
+        #expect(log.lines.first?.contains("http.request.body.size=12") == true)
+        #expect(log.lines.last?.contains("http.response.body.size=11") == true)
     }
 
     @Test func messagesBelowTheLevelAreNotMade() async throws {
-        let log = RecordedLog()
+        let log = CapturedLog()
         let plugin = NetworkLogger(log.logger(.info), .init(level: .debug, contentLimit: 100))
         #expect(plugin.contentLimit == 0)
         try await ScriptedFixture.run(.init(plugins: [plugin])) { fixture in
             fixture.script("/x", .ok("a"))
             _ = try await fixture.client.fetch(fixture.get("/x"))
         }
-        #expect(log.all.isEmpty)
+        #expect(log.lines.isEmpty)
     }
 
     @Test func durationsAreThoseOfTheClock() async throws {
-        let log = RecordedLog()
+        let log = CapturedLog()
         try await ScriptedFixture.run(.init(plugins: [NetworkLogger(log.logger())])) { fixture in
             let gate = Gate()
             fixture.script("/x", .ok("a", beforeHead: gate))
@@ -89,22 +90,22 @@ import Testing
             gate.open()
             _ = try await fetched
         }
-        #expect(log.all.contains { $0.hasPrefix("Response received") && $0.contains("http.duration.ms=120.3 ") })
+        #expect(log.lines.contains { $0.hasPrefix("Response received") && $0.contains("http.duration.ms=120.3 ") })
     }
 
     @Test func storedResponsesAreNotLogged() async throws {
-        let log = RecordedLog()
+        let log = CapturedLog()
         try await ScriptedFixture.run(.init(plugins: [NetworkLogger(log.logger())])) { fixture in
             fixture.script("/x", .ok("a", fields: [.cacheControl: "max-age=60"]))
             _ = try await fixture.client.fetch(fixture.get("/x"))
-            let count = log.all.count
+            let count = log.lines.count
             #expect(try await fixture.client.fetch(fixture.get("/x")).source == .store)
-            #expect(log.all.count == count && count == 3)
+            #expect(log.lines.count == count && count == 3)
         }
     }
 
     @Test func failuresAreLoggedWithTheirOwnText() async throws {
-        let log = RecordedLog()
+        let log = CapturedLog()
         let plugin = NetworkLogger(log.logger(), .init(form: .text))
         try await ScriptedFixture.run(.init(plugins: [plugin])) { fixture in
             fixture.script("/x", .failure(.connect))
@@ -122,13 +123,13 @@ import Testing
     }
 
     @Test func contentOfSeveralLinesIsLoggedAsOne() async throws {
-        let log = RecordedLog()
+        let log = CapturedLog()
         let plugin = NetworkLogger(log.logger(), .init(form: .text, contentLimit: 100))
         try await ScriptedFixture.run(.init(plugins: [plugin])) { fixture in
             fixture.script("/x", .ok("a\n← GET forged\u{1b}[31m\u{202e}", fields: [.contentType: "text/plain"]))
             _ = try await fixture.client.fetch(fixture.get("/x"))
         }
-        #expect(log.all.allSatisfy { !$0.contains("\n") && !$0.contains("\u{1b}") && !$0.contains("\u{202e}") })
+        #expect(log.lines.allSatisfy { !$0.contains("\n") && !$0.contains("\u{1b}") && !$0.contains("\u{202e}") })
     }
 }
 

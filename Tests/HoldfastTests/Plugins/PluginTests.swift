@@ -1,6 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastTesting
+import TestSupport
 import Testing
 
 @Suite("Plugins", .timeLimit(.minutes(20))) struct PluginTests {
@@ -249,7 +250,7 @@ import Testing
     }
 
     @Test func secretsOfAPluginAreNotLogged() async throws {
-        let log = RecordedLog()
+        let log = CapturedLog()
         let tenant = HTTPField.Name("X-Tenant")!
         let plugins: [any Plugin] = [
             FieldsPlugin([tenant: "SECRET-a"], secrets: [tenant]),

@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastTesting
+import TestSupport
 import Testing
 
 @testable import Holdfast
@@ -190,12 +191,12 @@ import Testing
     }
 
     @Test func logListsTheHopsWithoutQueries() async throws {
-        let log = RecordedLog()
+        let log = CapturedLog()
         try await ScriptedFixture.run(logger: log.logger(.debug)) { fixture async throws in
             fixture.always("/from?name=hidden-value", .redirect(to: "https://b.example/to?name=hidden-value"))
             fixture.always("https://b.example/to?name=hidden-value", .ok("value"))
             #expect(try await fixture.client.fetch(Moving(path: "/from?name=hidden-value")).value == "value")
-            let lines = log.all.filter { $0.hasPrefix("Following a redirect") }
+            let lines = log.lines.filter { $0.hasPrefix("Following a redirect") }
             #expect(
                 lines == [
                     "Following a redirect cache.source=network call.number=1 http.status=302 "

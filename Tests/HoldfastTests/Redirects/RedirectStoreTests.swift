@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastTesting
+import TestSupport
 import Testing
 
 @testable import Holdfast
@@ -259,12 +260,12 @@ import Testing
     }
 
     @Test func logSaysWhyARedirectIsNotStored() async throws {
-        let log = RecordedLog()
+        let log = CapturedLog()
         try await ScriptedFixture.run(logger: log.logger(.info)) { fixture in
             fixture.always("/from", .redirect(302, to: "/to"))
             fixture.always("/to", .fresh("value"))
             for _ in 0..<2 { _ = try await fixture.client.fetch(Moving()) }
-            let lines = log.all.filter { $0.hasPrefix("Response was not stored") }
+            let lines = log.lines.filter { $0.hasPrefix("Response was not stored") }
             #expect(lines.count == 1 && lines[0].contains("'storage'") && lines[0].contains("endpoint=Moving"))
         }
     }

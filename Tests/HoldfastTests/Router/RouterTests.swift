@@ -3,6 +3,7 @@ import Holdfast
 import HoldfastTesting
 import SampleOrigin
 import Synchronization
+import TestSupport
 import Testing
 
 /// Endpoints, tasks, parameter encoders and a router.
@@ -185,20 +186,20 @@ import Testing
 
     // A network logger for requests and responses is a plugin.
     @Test func networkLoggerIsAPlugin() async throws {
-        let log = RecordedLog()
+        let log = CapturedLog()
         let logger = NetworkLogger(log.logger(), .init(form: .text))
         var configuration = configuration(ScriptedClient.url)
         try await ScriptedClient.run(configuration) { fixture in
             fixture.script("/feed?api_key=k3y", .fresh("1"))
             _ = try await fixture.client.fetch(AnyRequest<Data>(baseURL: "", path: "/feed"))
-            #expect(log.all.isEmpty)
+            #expect(log.lines.isEmpty)
         }
         configuration.plugins = [logger]
         try await ScriptedClient.run(configuration) { fixture in
             fixture.script("/feed?api_key=k3y", .fresh("1"))
             _ = try await fixture.client.fetch(AnyRequest<Data>(baseURL: "", path: "/feed"))
         }
-        #expect(log.all.count == 3 && log.all[0].hasPrefix("→ GET") && log.all[1].hasPrefix("← GET"))
-        #expect(!log.text.contains("k3y") && log.all[1].contains("200"))
+        #expect(log.lines.count == 3 && log.lines[0].hasPrefix("→ GET") && log.lines[1].hasPrefix("← GET"))
+        #expect(!log.text.contains("k3y") && log.lines[1].contains("200"))
     }
 }

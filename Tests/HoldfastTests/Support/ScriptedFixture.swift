@@ -3,7 +3,6 @@ import Holdfast
 import HoldfastTesting
 import Logging
 import OfflineStore
-import Synchronization
 import Testing
 
 /// A client on a scripted network, a real store on disk and clocks that stand still.
@@ -74,31 +73,4 @@ struct ScriptedFixture {
     }
 
     func sent(_ name: HTTPField.Name) -> [String?] { transport.requests.map { $0.headerFields[name] } }
-}
-
-/// The logged messages, as text.
-final class RecordedLog: Sendable {
-    private let lines = Mutex<[String]>([])
-    var all: [String] { lines.withLock { $0 } }
-    var text: String { all.joined(separator: "\n") }
-
-    func logger(_ level: Logger.Level = .trace) -> Logger {
-        var logger = Logger(label: "test") { _ in Handler(log: self) }
-        logger.logLevel = level
-        return logger
-    }
-
-    private struct Handler: LogHandler {
-        let log: RecordedLog
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.trace
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-        func log(event: LogEvent) {
-            let facts = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-            log.lines.withLock { $0.append((["\(event.message)"] + facts).joined(separator: " ")) }
-        }
-    }
 }
