@@ -468,8 +468,8 @@ let package = Package(
         .testTarget(
             name: "ExamplesTests",
             dependencies: [
-                "Holdfast", "MomentsExample", "moments-service", "HoldfastTesting", "SampleOrigin", hummingbird,
-                hummingbirdTesting, nioCore, logging,
+                "Holdfast", "MomentsExample", "moments-service", "HoldfastTesting", "TestSupport", "SampleOrigin",
+                hummingbird, hummingbirdTesting, nioCore, logging,
             ]
         ),
 

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("cache-dump: help and wrong input", .timeLimit(.minutes(20)))

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("cache-dump verify and recover", .timeLimit(.minutes(20)))

@@ -1,5 +1,6 @@
 import Foundation
 import SampleOrigin
+import TestSupport
 import Testing
 
 @Suite("A configuration file on the command line", .timeLimit(.minutes(20)))

@@ -1,5 +1,6 @@
 import Foundation
 import SampleOrigin
+import TestSupport
 import Testing
 
 /// The time between the first SIGTERM and the end of the listeners, with the built gateway.

@@ -5,6 +5,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 import OfflineStore
+import TestSupport
 import Testing
 
 @Suite("holdfast explain", .timeLimit(.minutes(20)))

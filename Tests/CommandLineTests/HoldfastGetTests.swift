@@ -1,6 +1,7 @@
 import Foundation
 import OfflineStore
 import SampleOrigin
+import TestSupport
 import Testing
 
 @Suite("holdfast get", .timeLimit(.minutes(20)))

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `holdfast record` and `holdfast replay` as the proxy of a command, on built commands.

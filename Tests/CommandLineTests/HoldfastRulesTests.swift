@@ -4,6 +4,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 import OfflineStore
+import TestSupport
 import Testing
 
 @Suite("holdfast rules", .timeLimit(.minutes(20)))

@@ -1,5 +1,6 @@
 import Foundation
 import SampleOrigin
+import TestSupport
 import Testing
 
 /// `holdfast schema`, and configurations of several files with variables, in the built program.

@@ -1,5 +1,6 @@
 import Foundation
 import SampleOrigin
+import TestSupport
 import Testing
 
 @Suite("Settings of holdfast serve", .timeLimit(.minutes(20)))

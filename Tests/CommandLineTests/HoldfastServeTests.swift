@@ -1,5 +1,6 @@
 import Foundation
 import SampleOrigin
+import TestSupport
 import Testing
 
 @Suite("holdfast serve", .timeLimit(.minutes(20)))

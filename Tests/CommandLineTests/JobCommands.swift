@@ -1,5 +1,6 @@
 import Foundation
 import SampleOrigin
+import TestSupport
 import Testing
 
 /// The commands `record`, `replay` and `jobs` on a store of the test, with an origin.

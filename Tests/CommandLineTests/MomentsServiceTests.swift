@@ -1,5 +1,6 @@
 import Foundation
 import SampleOrigin
+import TestSupport
 import Testing
 
 /// The example service as a separate process, in front of an upstream in this one.

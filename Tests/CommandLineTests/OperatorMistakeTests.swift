@@ -1,5 +1,6 @@
 import Foundation
 import SampleOrigin
+import TestSupport
 import Testing
 
 /// Commands that an operator gets wrong, or that meet a gateway or a store in a bad state.

@@ -1,10 +1,10 @@
 import Foundation
 import SampleOrigin
+import TestSupport
 import Testing
 
 /// A built gateway with a control plane, in front of an origin whose responses the test changes.
 struct PurgedGateway: Sendable {
-    /// Its path is short, because the address of a socket has little room.
     struct Folder: Sendable {
         let path: String
         var store: String { path + "/s" }
@@ -12,11 +12,7 @@ struct PurgedGateway: Sendable {
         var socket: String { store + "/control.sock" }
 
         static func with(_ body: (Folder) async throws -> Void) async throws {
-            var template = Array("/tmp/hf-XXXXXX".utf8CString)
-            let made = try #require(mkdtemp(&template))
-            let path = String(cString: made)
-            defer { try? FileManager.default.removeItem(atPath: path) }
-            try await body(Folder(path: path))
+            try await TemporaryFolder.with { try await body(Folder(path: $0.path)) }
         }
 
         /// A configuration with two hosts, and a tag for the responses under `/news`.

@@ -4,6 +4,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
 import OfflineStore
+import TestSupport
 import Testing
 
 /// A store with every kind of entry, and with secrets in every place that could leak them.

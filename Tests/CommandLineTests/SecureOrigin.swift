@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// An origin with TLS at an address of this machine that is not loopback: openssl, which sends

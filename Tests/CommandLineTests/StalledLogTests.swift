@@ -1,5 +1,6 @@
 import Foundation
 import SampleOrigin
+import TestSupport
 import Testing
 
 /// Events whose reader stalls.

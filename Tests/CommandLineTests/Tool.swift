@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A built executable of this package, run as a separate process.

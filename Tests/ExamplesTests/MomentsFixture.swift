@@ -3,6 +3,7 @@ import Holdfast
 import HoldfastTesting
 import Logging
 import MomentsExample
+import TestSupport
 import Testing
 
 /// A repository over a client with a scripted network, a real store on disk and a clock that stands
@@ -47,9 +48,7 @@ struct MomentsFixture {
     }
 
     static func withFolder(_ body: (String) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        try await body(folder)
+        try await TemporaryFolder.with { try await body($0.path + "/store") }
     }
 
     func script(feed replies: ScriptedTransport.Reply...) {

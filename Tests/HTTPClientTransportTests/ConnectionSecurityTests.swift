@@ -4,6 +4,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastTesting
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import HTTPClientTransport
@@ -100,10 +101,8 @@ import Testing
 
     /// A folder with files, which is removed.
     private func withFolder(_ files: [String: String], _ body: (String) throws -> Void) throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        for (name, text) in files { try Data(text.utf8).write(to: folder.appending(path: name)) }
+        let folder = try TemporaryFolder()
+        for (name, text) in files { try writeFile("\(folder.path)/\(name)", Array(text.utf8)) }
         try body(folder.path + "/")
     }
 

@@ -8,6 +8,7 @@ import Logging
 import NIOCore
 import NIOPosix
 import OfflineStore
+import TestSupport
 import Testing
 
 /// Each number that an origin states goes through the library's whole path: AsyncHTTPClient, the
@@ -94,9 +95,8 @@ struct StatedNumberTests {
 
     @Test(arguments: Place.allCases)
     func passesOrFailsWithoutATrap(_ place: Place) async throws {
-        let folder = NSTemporaryDirectory() + "holdfast-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let store = try await CacheManager.open(at: folder)
+        let folder = try TemporaryFolder()
+        let store = try await CacheManager.open(at: folder.store)
         let origin = try await Origin.start()
         let transport = HTTPClientTransport(
             configuration: .init(connectTimeout: .seconds(3600), idleTimeout: .seconds(3600))

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import HoldfastConfiguration
@@ -7,20 +8,19 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct InvalidFileTests {
     /// Returns the folder that `main.yaml` sets, relative to that file.
     private func folder(of files: [String: String], _ environment: [String: String] = [:]) throws -> String? {
-        let path = FileManager.default.temporaryDirectory.appendingPathComponent("invalid-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: path) }
+        let parent = try TemporaryFolder()
         for (name, text) in files {
-            let file = URL(fileURLWithPath: "\(path)/\(name)")
+            let file = URL(fileURLWithPath: "\(parent.path)/\(name)")
             try FileManager.default.createDirectory(
                 at: file.deletingLastPathComponent(),
                 withIntermediateDirectories: true
             )
             try Data(text.utf8).write(to: file)
         }
-        let main = path + "/main.yaml"
+        let main = parent.path + "/main.yaml"
         #expect(throws: ConfigurationError.self) { try Configuration(contentsOf: main, environment: environment) }
         let folder = Configuration.storeFolder(ofInvalidFile: main, environment: environment)
-        return folder?.replacingOccurrences(of: path + "/", with: "")
+        return folder?.replacingOccurrences(of: parent.path + "/", with: "")
     }
 
     @Test(arguments: [

@@ -4,6 +4,7 @@ import NIOCore
 import NIOEmbedded
 import NIOHTTP1
 import NIOPosix
+import TestSupport
 import Testing
 
 @testable import HoldfastControl
@@ -41,10 +42,8 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(20))) func operationEndsWhenItsClientLeavesTheSocket() async throws {
-        var template = Array("/tmp/hf-XXXXXX".utf8CString)
-        let folder = String(cString: try #require(mkdtemp(&template)))
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let path = folder + "/s"
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/s"
         let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             // As the server of the control plane has it while an operation is under way.
             .childChannelOption(.allowRemoteHalfClosure, value: true)

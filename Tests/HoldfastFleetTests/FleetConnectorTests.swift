@@ -4,6 +4,7 @@ import HoldfastConfiguration
 import HoldfastFleet
 import HoldfastTesting
 import Logging
+import TestSupport
 import Testing
 
 /// How a client joins the fleet of its configuration file.
@@ -15,21 +16,14 @@ import Testing
         secret: String = String(repeating: "s", count: 32),
         _ body: (Configuration, _ store: String) async throws -> Void
     ) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        try Data(secret.utf8).write(to: folder.appending(path: "secret"))
-        try FileManager.default.setAttributes(
-            [.posixPermissions: 0o600],
-            ofItemAtPath: folder.appending(path: "secret").path
-        )
-        let store = folder.appending(path: "store").path
+        let folder = try TemporaryFolder()
+        try writeFile("\(folder.path)/secret", Array(secret.utf8))
         let port = try HeldPort()
         defer { withExtendedLifetime(port) {} }
         let file = try Configuration(
             yaml: """
                 version: 1
-                store: {path: "\(store)"}
+                store: {path: "\(folder.store)"}
                 fleet:
                   url: redis://127.0.0.1:\(port.port)
                   namespace: shop
@@ -37,7 +31,7 @@ import Testing
                   secret: {file: "\(folder.path)/secret"}
                 """
         )
-        try await body(file, store)
+        try await body(file, folder.store)
     }
 
     /// It never runs with purges of its own store only.

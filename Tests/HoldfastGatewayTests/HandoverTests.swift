@@ -3,6 +3,7 @@ import HTTPCache
 import LocalSockets
 import NIOCore
 import NIOPosix
+import TestSupport
 import Testing
 
 @testable import HoldfastGateway
@@ -117,18 +118,16 @@ struct HandoverTests {
     }
 
     @Test func pathOfAUnixSocketBelongsToTheOtherGateway() async throws {
-        var template = Array("/tmp/hf-XXXXXX".utf8CString)
-        let folder = String(cString: try #require(mkdtemp(&template)))
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let path = folder + "/h.sock"
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/h.sock"
         let configure: (inout GatewayConfiguration) -> Void = { $0.listeners = [.unix(path: path)] }
-        func files() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder).sorted() }
+        func files() -> [String] { TemporaryFolder.names(folder.path) }
         try await withOrigin { origin in
             try await RunningGateway.with(origin: origin.url, configure: configure) { first in
                 let passed = try await first.server.passedListeners()
                 first.server.leaveListeners()
                 await first.server.stop()
-                #expect(try files() == ["h.sock", "h.sock.lock"])
+                #expect(files() == ["h.sock", "h.sock.lock"])
                 // No other process can claim it meanwhile.
                 #expect(throws: SocketRefusal.self) { try SocketClaim(GatewayListener.place(path)) }
                 try await RunningGateway.with(origin: origin.url, passed: passed, configure: configure) { _ in
@@ -140,7 +139,7 @@ struct HandoverTests {
                 }
             }
         }
-        #expect(try files().isEmpty)
+        #expect(files().isEmpty)
     }
 
     @Test func listenersGetTheSocketsThatTheirConfigurationNames() throws {

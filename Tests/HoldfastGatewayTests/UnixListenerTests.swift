@@ -4,18 +4,15 @@ import HTTPCacheSemantics
 import HoldfastConfiguration
 import LocalSockets
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import HoldfastGateway
 
 @Suite("Several listeners, Unix sockets and inherited sockets", .timeLimit(.minutes(20)))
 struct UnixListenerTests {
-    /// A folder with a short path, because the address of a socket has little room.
     private func withFolder(_ body: (String) async throws -> Void) async throws {
-        var template = Array("/tmp/hf-XXXXXX".utf8CString)
-        let path = String(cString: try #require(mkdtemp(&template)))
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        try await body(path)
+        try await TemporaryFolder.with { try await body($0.path) }
     }
 
     private func withOrigin(_ body: (RawOrigin) async throws -> Void) async throws {

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPCache
 import HoldfastTesting
+import TestSupport
 import Testing
 
 @testable import Holdfast
@@ -110,10 +111,8 @@ import Testing
         try await ScriptedClient.run(Self.configuration(wait, plugin)) { fixture in
             let client = fixture.client
             Self.script(wait, on: fixture.transport)
-            let file = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
-            defer {
-                for suffix in ["", ".part", ".part.json"] { try? FileManager.default.removeItem(atPath: file + suffix) }
-            }
+            let folder = try TemporaryFolder()
+            let file = folder.path + "/file"
             var held: Task<Void, Never>?
             if wait == .permit || wait == .turn {
                 held = Task { _ = try? await client.fetch(PathEndpoint(baseURL: ScriptedClient.url, path: "/held")) }

@@ -6,6 +6,7 @@ import HoldfastTesting
 import Logging
 import NIOCore
 import Synchronization
+import TestSupport
 import Testing
 
 /// The fixtures of `Tests/Fixtures/expiry`, run with an engine, a store on disk, and a clock that
@@ -14,9 +15,8 @@ import Testing
     @Test(arguments: try ExpiryFixture.all().filter { $0.storable ?? true })
     func fixtureHoldsInStoreAndEngine(fixture: ExpiryFixture) async throws {
         for cache in fixture.caches {
-            let folder = FileManager.default.temporaryDirectory.appending(path: "expiry-\(UUID().uuidString)").path
-            defer { try? FileManager.default.removeItem(atPath: folder) }
-            let run = FixtureRun(fixture: fixture, kind: cache == .shared ? .shared : .private, folder: folder)
+            let folder = try TemporaryFolder()
+            let run = FixtureRun(fixture: fixture, kind: cache == .shared ? .shared : .private, folder: folder.store)
             try await run.store()
             for instant in fixture.then { try await run.check(instant) }
         }

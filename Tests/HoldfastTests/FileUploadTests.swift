@@ -5,6 +5,7 @@ import HTTPCacheSemantics
 import Holdfast
 import NIOCore
 import SampleOrigin
+import TestSupport
 import Testing
 
 @testable import Holdfast
@@ -18,10 +19,7 @@ import Testing
         let path: String
 
         static func with<Result>(_ body: (Folder) async throws -> Result) async throws -> Result {
-            let path = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-            defer { try? FileManager.default.removeItem(atPath: path) }
-            return try await body(Folder(path: path))
+            try await TemporaryFolder.with { try await body(Folder(path: $0.path)) }
         }
 
         func write(_ bytes: [UInt8], to name: String) throws -> String {

@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import HoldfastTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Holdfast
@@ -30,11 +31,10 @@ import Testing
 
     /// A client without memory that has a number stored, and the decoder of that number.
     private func withClient(_ body: (CachingClient, NotingDecoder) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let folder = try TemporaryFolder()
         var configuration = CacheManager.Configuration()
         configuration.memoryBudget = 0
-        let store = try await CacheManager.open(at: folder, configuration: configuration)
+        let store = try await CacheManager.open(at: folder.store, configuration: configuration)
         let transport = ScriptedTransport()
         transport.script("https://a.example/number", .ok("7", fields: [.cacheControl: "max-age=60"]))
         let decoder = NotingDecoder()

@@ -4,6 +4,7 @@ import HoldfastConfiguration
 import HoldfastTesting
 import Logging
 import SampleOrigin
+import TestSupport
 import Testing
 
 @Suite("Rules in a service", .timeLimit(.minutes(20)))
@@ -60,10 +61,8 @@ struct RulesTests {
     }
 
     @Test("A file sets a client's store, mode and rules") func opensFromAFile() async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let file = folder.appending(path: "holdfast.yaml").path
+        let folder = try TemporaryFolder()
+        let file = folder.path + "/holdfast.yaml"
         try Data((Self.yaml + "\nmode: preferStored\neager-refresh: 0.5\n").utf8).write(to: URL(fileURLWithPath: file))
         let clock = ManualClock()
         try await SampleOrigin.withOrigin { origin in
@@ -82,7 +81,7 @@ struct RulesTests {
             }
             #expect(origin.requestCount == 1)
         }
-        #expect(FileManager.default.fileExists(atPath: folder.appending(path: "a.store").path))
+        #expect(FileManager.default.fileExists(atPath: folder.path + "/a.store"))
     }
 
     @Test func fileWithoutAStoreIsAnError() async throws {

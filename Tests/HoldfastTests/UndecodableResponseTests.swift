@@ -505,8 +505,8 @@ import Testing
             let path = "/n"
             let storage = CacheRequest.Storage.expiring(.after(.seconds(60)))
         }
-        let path = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: path) }
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/file"
         try await ScriptedFixture.run { fixture in
             fixture.script("/n", Self.numbers("[1]"), Self.html)
             _ = try await fixture.client.fetch(File())

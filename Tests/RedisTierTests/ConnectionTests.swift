@@ -1,8 +1,10 @@
 import Dispatch
+import Foundation
 import HoldfastTesting
 import NIOCore
 import NIOPosix
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import RedisTier
@@ -18,8 +20,8 @@ import Testing
         _ script: @escaping ScriptedPeer.Script,
         test body: (RedisConnection) async throws -> Void
     ) async throws {
-        try await ShortFolder.with { folder in
-            let peer = try ScriptedPeer(unix: unix ? "\(folder)/peer.sock" : nil) { connection in
+        try await TemporaryFolder.with { folder in
+            let peer = try ScriptedPeer(unix: unix ? "\(folder.path)/peer.sock" : nil) { connection in
                 try connection.greet()
                 try script(connection)
             }

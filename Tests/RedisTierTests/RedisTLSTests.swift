@@ -2,6 +2,7 @@ import FleetTier
 import Foundation
 import NIOCore
 import NIOPosix
+import TestSupport
 import Testing
 
 @testable import RedisTier
@@ -15,7 +16,8 @@ import Testing
         _ arguments: [String] = [],
         _ body: (_ folder: String, _ port: Int) async throws -> Void
     ) async throws {
-        try await ShortFolder.with { folder in
+        try await TemporaryFolder.with { url in
+            let folder = url.path
             for name in ["server", "client", "other"] { try await Self.makeCertificate(name, in: folder) }
             // Another process may take the port before the server does.
             for attempt in 1... {

@@ -1,7 +1,9 @@
 import FleetTier
+import Foundation
 import HTTPCache
 import HoldfastTesting
 import NIOPosix
+import TestSupport
 import Testing
 
 @testable import RedisTier
@@ -13,14 +15,14 @@ import Testing
     private func withSentinels(
         _ body: (_ sentinels: [RedisServer], _ primary: RedisServer, _ replica: RedisServer) async throws -> Void
     ) async throws {
-        try await ShortFolder.with { folder in
+        try await TemporaryFolder.with { folder in
             var servers: [RedisServer] = []
             do {
-                for name in ["a", "b"] { servers.append(try await RedisLogEngine.server(in: folder, name)) }
+                for name in ["a", "b"] { servers.append(try await RedisLogEngine.server(in: folder.path, name)) }
                 try await RedisLogEngine.follow(servers[1], servers[0])
                 for number in 1...3 {
                     let sentinel = try await RedisServer.startSentinel(
-                        in: "\(folder)/s\(number)",
+                        in: "\(folder.path)/s\(number)",
                         watching: servers[0].port ?? 0,
                         quorum: 2
                     )

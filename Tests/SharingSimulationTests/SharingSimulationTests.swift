@@ -54,11 +54,10 @@ import Testing
     }
 
     @Test(arguments: [UInt64(1), 2, 3]) func storesOnDiskKeepItToo(_ seed: UInt64) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-sharing-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try TemporaryFolder()
         let stores = Stores()
         let report = try await SharingWorld.run(seed: seed) { number in
-            try await stores.open(folder.appending(path: "\(number)").path)
+            try await stores.open("\(folder.path)/\(number)")
         }
         #expect(report.violations == [])
         await stores.close()

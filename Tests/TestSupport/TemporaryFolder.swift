@@ -1,12 +1,7 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+package import Foundation
 
-/// A folder that is removed with the last reference to it.
+/// A folder that is removed with the last reference to it. Its path is short, because the address
+/// of a Unix socket has little room.
 package final class TemporaryFolder: Sendable {
     package let path: String
 
@@ -14,12 +9,19 @@ package final class TemporaryFolder: Sendable {
     ///   that write much and keep nothing.
     package init(inMemory: Bool = false) throws {
         let parent = inMemory && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
-        var template = Array("\(parent)/holdfast-test-XXXXXX".utf8CString)
+        var template = Array("\(parent)/hf-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw TestFailure("mkdtemp: \(errno)") }
         path = template.withUnsafeBufferPointer { String(cString: $0.baseAddress.unsafelyUnwrapped) }
     }
 
     deinit { Self.remove(path) }
+
+    /// Runs a body with a folder.
+    package static func with<Value>(_ body: (URL) async throws -> Value) async throws -> Value {
+        let folder = try TemporaryFolder()
+        defer { withExtendedLifetime(folder) {} }
+        return try await body(URL(filePath: folder.path, directoryHint: .notDirectory))
+    }
 
     /// A path in the folder at which nothing exists yet.
     package var store: String { path + "/store" }

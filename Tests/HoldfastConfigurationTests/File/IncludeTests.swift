@@ -1,5 +1,6 @@
 import Foundation
 import HTTPCache
+import TestSupport
 import Testing
 
 @testable import CacheRules
@@ -9,15 +10,14 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct IncludeTests {
     /// A folder with files that is removed when the test ends.
     private final class Folder {
-        let path = FileManager.default.temporaryDirectory.appendingPathComponent("include-\(UUID().uuidString)").path
+        private let folder: TemporaryFolder
+        var path: String { folder.path }
         var main: String { path + "/main.yaml" }
 
         init(_ files: [String: String] = [:]) throws {
-            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            folder = try TemporaryFolder()
             for (name, text) in files { try write(name, text) }
         }
-
-        deinit { try? FileManager.default.removeItem(atPath: path) }
 
         func write(_ name: String, _ text: String) throws {
             let file = URL(fileURLWithPath: "\(path)/\(name)")

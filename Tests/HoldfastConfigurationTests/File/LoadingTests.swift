@@ -208,10 +208,8 @@ import Testing
     }
 
     @Test func fieldValuesAreReadFromFilesBesideConfiguration() throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("configuration-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let secret = folder.appendingPathComponent("key.txt")
+        let folder = try TemporaryFolder()
+        let secret = URL(fileURLWithPath: folder.path + "/key.txt")
         try Data("s3cret\n".utf8).write(to: secret)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: secret.path)
         let yaml = """
@@ -219,7 +217,7 @@ import Testing
             rules:
               - to-origin: {set: {X-Api-Key: {file: key.txt}}}
             """
-        let file = folder.appendingPathComponent("holdfast.yaml")
+        let file = URL(fileURLWithPath: folder.path + "/holdfast.yaml")
         try Data(yaml.utf8).write(to: file)
         let rules = try Configuration(contentsOf: file.path).rules
         let settings = rules.rules(for: request("https://a.example/")).settings
@@ -239,19 +237,9 @@ import Testing
 
     /// Mutant: `reload-names-no-secret`.
     @Test func valuesInFilesAreRereadThroughTheLinksOfAVolume() throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("volume-\(UUID().uuidString)").path
-        let files = FileManager.default
-        try files.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? files.removeItem(atPath: folder) }
-        func publish(_ text: String, as version: String, mode: Int = 0o440) throws {
-            try files.createDirectory(atPath: "\(folder)/\(version)", withIntermediateDirectories: false)
-            try Data(text.utf8).write(to: URL(fileURLWithPath: "\(folder)/\(version)/key"))
-            try files.setAttributes([.posixPermissions: mode], ofItemAtPath: "\(folder)/\(version)/key")
-            try files.createSymbolicLink(atPath: folder + "/..new", withDestinationPath: version)
-            #expect(rename(folder + "/..new", folder + "/..data") == 0)
-        }
-        try files.createSymbolicLink(atPath: folder + "/key", withDestinationPath: "..data/key")
-        try publish("one", as: "..1")
+        let folder = try TemporaryFolder()
+        let volume = try SecretVolume(at: folder.path + "/volume")
+        try volume.publish(["key": "one"])
         let yaml = """
             version: 1
             routes: [{origin: "https://a.example", mode: preferStored}]
@@ -264,20 +252,21 @@ import Testing
             #expect(settings.mode == .preferStored)
             return settings.requestFields.set[HTTPField.Name("X-Api-Key") ?? .accept]
         }
-        let old = try Configuration(yaml: yaml, file: folder + "/holdfast.yaml", environment: environment)
+        let old = try Configuration(yaml: yaml, file: volume.file("holdfast.yaml"), environment: environment)
         #expect(sent(old) == "one")
         #expect(old.rereadingFiles(environment: environment) == nil)
-        try publish("two", as: "..2")
+        try volume.publish(["key": "two"])
         let new = try #require(old.rereadingFiles(environment: environment))
         #expect(sent(new) == "two" && sent(old) == "one" && new.rejectedFiles == [])
         #expect(new.rereadingFiles(environment: environment) == nil)
-        try publish("three", as: "..3", mode: 0o444)
+        try volume.publish(["key": "three"], mode: 0o444)
         let kept = try #require(new.rereadingFiles(environment: environment))
         let problem = try #require(kept.rejectedFiles.first)
         #expect(sent(kept) == "two" && kept.rejectedFiles.count == 1)
-        #expect(problem.contains("'\(folder)/key'") && problem.contains("mode 0444") && !problem.contains("three"))
+        #expect(problem.contains("'\(volume.file("key"))'") && problem.contains("mode 0444"))
+        #expect(!problem.contains("three"))
         #expect(kept.rereadingFiles(environment: environment) == nil)
-        try publish("three", as: "..4")
+        try volume.publish(["key": "three"])
         let corrected = try #require(kept.rereadingFiles(environment: environment))
         #expect(sent(corrected) == "three" && corrected.rejectedFiles == [])
         // Without files there is nothing to read.

@@ -2,6 +2,7 @@ import Foundation
 import HTTPCacheSemantics
 import HTTPTypes
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import HoldfastControl
@@ -320,10 +321,8 @@ import Testing
     // MARK: Files
 
     private func withFolder(_ body: (String) throws -> Void) throws {
-        let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        try body(path)
+        let folder = try TemporaryFolder()
+        try body(folder.path)
     }
 
     @Test func fileThatOthersCanReadIsRefused() throws {

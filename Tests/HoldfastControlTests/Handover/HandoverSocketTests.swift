@@ -3,6 +3,7 @@ import LocalSockets
 import Logging
 import ServiceLifecycle
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HoldfastControl
@@ -87,11 +88,9 @@ import Testing
         greeting: Duration = Self.patience,
         _ body: (SocketLocation, Gateway, ServiceGroup) async throws -> Void
     ) async throws {
-        var template = Array("/tmp/hf-XXXXXX".utf8CString)
-        let folder = String(cString: try #require(mkdtemp(&template)))
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let location = HandoverSocket.location(inStore: folder)
-        let gateway = try Gateway(folder + "/clients.sock", isBusy: isBusy)
+        let folder = try TemporaryFolder()
+        let location = HandoverSocket.location(inStore: folder.path)
+        let gateway = try Gateway(folder.path + "/clients.sock", isBusy: isBusy)
         let logger = Logger(label: "handover") { _ in SwiftLogNoOpLogHandler() }
         let server = try HandoverServer(
             at: location,

@@ -1,17 +1,14 @@
 import Foundation
 import LocalSockets
+import TestSupport
 import Testing
 
 @testable import HoldfastControl
 
 /// The right to a control socket: between processes that start together, and over what they leave.
 @Suite(.timeLimit(.minutes(20))) struct SocketClaimTests {
-    /// A folder with a short path, because the address of a socket has little room.
     private func withFolder(_ body: (String) async throws -> Void) async throws {
-        var template = Array("/tmp/hf-XXXXXX".utf8CString)
-        let path = String(cString: try #require(mkdtemp(&template)))
-        defer { try? FileManager.default.removeItem(atPath: path) }
-        try await body(path)
+        try await TemporaryFolder.with { try await body($0.path) }
     }
 
     /// A socket that listens.

@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import HoldfastGateway
@@ -25,10 +26,8 @@ import Testing
     @Test func deletedFileIsNoticedAndARenamedOneIsNot() throws {
         var output = LogOutput()
         #expect(!output.isDeleted)
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let path = folder.appendingPathComponent("access.log").path
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/access.log"
         #expect(output.open(.file(path)) == nil && !output.isDeleted)
         try FileManager.default.moveItem(atPath: path, toPath: path + ".1")
         #expect(!output.isDeleted)

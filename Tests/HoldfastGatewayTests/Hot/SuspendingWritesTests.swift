@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import HTTPCache
+import TestSupport
 import Testing
 
 @testable import HoldfastGateway
@@ -13,9 +14,8 @@ struct SuspendingWritesTests {
     /// Mutants: a write that runs on its caller's thread; `suspendsWhileWriting` for a store
     /// whose writer blocks.
     @Test("A blocked writer blocks no loop") func servesBesideWriter() async throws {
-        let folder = NSTemporaryDirectory() + "holdfast-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let manager = try await CacheManager.open(at: folder)
+        let folder = try TemporaryFolder()
+        let manager = try await CacheManager.open(at: folder.store)
         let writer = try #require(try manager.core.database().writer)
         let (isHeld, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let held = Thread {

@@ -2,6 +2,7 @@ import Foundation
 import HTTPCache
 import HoldfastTesting
 import OfflineStore
+import TestSupport
 import Testing
 
 @testable import HTTPWire
@@ -15,9 +16,8 @@ struct ClientNumberTests {
         configure: (inout GatewayConfiguration) -> Void = { _ in },
         _ body: (RunningGateway, RawOrigin) async throws -> Void
     ) async throws {
-        let folder = NSTemporaryDirectory() + "holdfast-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let store = try await CacheManager.open(at: folder)
+        let folder = try TemporaryFolder()
+        let store = try await CacheManager.open(at: folder.store)
         let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { _ in
             .ok("0123456789", fields: "Cache-Control: max-age=60\r\nETag: \"a\"\r\n")
         }

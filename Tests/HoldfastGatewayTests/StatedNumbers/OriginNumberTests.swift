@@ -2,6 +2,7 @@ import Foundation
 import HTTPCache
 import HoldfastTesting
 import OfflineStore
+import TestSupport
 import Testing
 
 @testable import HoldfastGateway
@@ -128,9 +129,8 @@ struct OriginNumberTests {
     /// place with a number.
     private static func withGateway(_ body: (RunningGateway, RawOrigin, CacheManager) async throws -> Void) async throws
     {
-        let folder = NSTemporaryDirectory() + "holdfast-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let store = try await CacheManager.open(at: folder)
+        let folder = try TemporaryFolder()
+        let store = try await CacheManager.open(at: folder.store)
         let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in
             let parts = request.target.split(separator: "/").map { String($0) }
             guard parts.count == 3, let place = Place(rawValue: parts[0]), let index = Int(parts[1]) else {
@@ -210,9 +210,8 @@ struct OriginNumberTests {
                 )
             )
         }
-        let folder = NSTemporaryDirectory() + "holdfast-\(UUID().uuidString)"
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let store = try await CacheManager.open(at: folder)
+        let folder = try TemporaryFolder()
+        let store = try await CacheManager.open(at: folder.store)
         let length = UInt64(number).flatMap { $0 > 1 ? "\($0 - 1)" : nil } ?? number
         let steps = [
             part("0-1/*", "2", "ab"), part("2-\(number)/*", length, "cd"), part("1-\(number)/*", number, "bc"),

@@ -20,10 +20,7 @@ struct CertificateFolder: Sendable {
     let path: String
 
     static func with<Value>(_ body: (CertificateFolder) async throws -> Value) async throws -> Value {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "certificates-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        return try await body(CertificateFolder(path: folder.path))
+        try await TemporaryFolder.with { try await body(CertificateFolder(path: $0.path)) }
     }
 
     func file(_ name: String) -> String { path + "/" + name }

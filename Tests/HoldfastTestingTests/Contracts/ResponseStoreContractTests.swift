@@ -5,15 +5,8 @@ import HoldfastTesting
 import Logging
 import OfflineStore
 import Synchronization
+import TestSupport
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 @Suite(.timeLimit(.minutes(20))) struct ResponseStoreContractTests {
     /// For one rule: longer than it takes on a busy machine.
@@ -103,20 +96,14 @@ import Testing
 
 /// Stores in separate folders, with the data to open them again.
 private final class OpenStores: Sendable {
-    private let folder: String
+    private let folder: TemporaryFolder
     private let state = Mutex<[(manager: CacheManager, path: String)]>([])
 
-    init() throws {
-        var template = Array("/tmp/holdfast-contract-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw CouldNotMakeFolder() }
-        folder = template.withUnsafeBufferPointer { String(cString: $0.baseAddress.unsafelyUnwrapped) }
-    }
-
-    struct CouldNotMakeFolder: Error {}
+    init() throws { folder = try TemporaryFolder() }
 
     func open() async throws -> any ResponseStore {
         let number = state.withLock { $0.count }
-        return try await open("\(folder)/\(number)").responses
+        return try await open("\(folder.path)/\(number)").responses
     }
 
     func arePinned(_ target: TargetURI) async throws -> [Bool] {
@@ -126,7 +113,7 @@ private final class OpenStores: Sendable {
 
     func reopen(_ store: any ResponseStore) async throws -> any ResponseStore {
         guard let open = state.withLock({ $0.last }), open.manager.responses as AnyObject === store as AnyObject else {
-            throw CouldNotMakeFolder()
+            throw TestFailure("another store is open")
         }
         try await open.manager.close()
         return try await self.open(open.path).responses
@@ -145,17 +132,6 @@ private final class OpenStores: Sendable {
     }
 
     func close() async throws {
-        for (manager, path) in state.withLock({ $0 }) {
-            try await manager.close()
-            Self.remove(path)
-        }
-        rmdir(folder)
-    }
-
-    private static func remove(_ path: String) {
-        for name in ["0001.sqlite", "0001.sqlite-wal", "0001.sqlite-shm", "CURRENT", "sequence", "lock"] {
-            unlink(path + "/" + name)
-        }
-        rmdir(path)
+        for (manager, _) in state.withLock({ $0 }) { try await manager.close() }
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastTesting
+import TestSupport
 import Testing
 
 /// The page "CacheManager".
@@ -10,9 +11,7 @@ import Testing
     private struct Draft: Codable, Equatable, Sendable { var text: String }
 
     private func withFolder(_ body: (String) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "store-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        try await body(folder)
+        try await TemporaryFolder.with { try await body($0.path + "/store") }
     }
 
     @Test func storeIsOpenedUsedAndClosed() async throws {

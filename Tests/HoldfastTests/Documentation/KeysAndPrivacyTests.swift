@@ -1,6 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastTesting
+import TestSupport
 import Testing
 
 /// The page "Keys and privacy".
@@ -48,13 +49,12 @@ import Testing
     @Test func removedContentIsOverwrittenIfAsked() async throws {
         var storeConfiguration = CacheManager.Configuration()
         storeConfiguration.securelyDeletes = true
-        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let store = try await CacheManager.open(at: folder, configuration: storeConfiguration)
+        let folder = try TemporaryFolder()
+        let store = try await CacheManager.open(at: folder.store, configuration: storeConfiguration)
         try await store.setObject("hers of user-4711", forKey: "user-4711/draft")
         try await store.removeObjects(withPrefix: "user-4711/")
-        for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
-            let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)"))
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.store) {
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(folder.store)/\(name)"))
             #expect(!bytes.contains(Array("user-4711".utf8)), "\(name)")
         }
         try await store.close()

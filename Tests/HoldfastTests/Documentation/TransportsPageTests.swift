@@ -4,6 +4,7 @@ import Holdfast
 import HoldfastTesting
 import NIOHTTP1
 import SampleOrigin
+import TestSupport
 import Testing
 
 /// The page "Transports".
@@ -60,8 +61,7 @@ import Testing
     }
 
     @Test func ownTransportOfThePageKeepsTheStore() async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)")
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try TemporaryFolder()
         let store = try await CacheManager.open(at: folder.path)
         let own = HTTPClient(configuration: .init(redirectConfiguration: .disallow, decompression: .disabled))
         let client = CachingClient(store: store, transport: OwnTransport(client: own))

@@ -1,6 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastTesting
+import TestSupport
 import Testing
 
 /// The page "Uploads, downloads and GraphQL".
@@ -69,9 +70,9 @@ import Testing
     }
 
     @Test func sentContentMatchesThePage() async throws {
-        let photo = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).jpg").path
+        let folder = try TemporaryFolder()
+        let photo = folder.path + "/boat.jpg"
         try Data("bytes of a boat".utf8).write(to: URL(filePath: photo))
-        defer { try? FileManager.default.removeItem(atPath: photo) }
         try await withTestClient(.init(environment: .production)) { test in
             for path in ["comments", "moments", "moments/1/like"] {
                 test.transport.script("https://api.example.com/\(path)", .status(.created))
@@ -87,11 +88,8 @@ import Testing
     }
 
     @Test func progressAndDownloadMatchThePage() async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        let photo = folder.appending(path: "boat.jpg").path
-        let file = folder.appending(path: "map.bin").path
+        let folder = try TemporaryFolder()
+        let (photo, file) = (folder.path + "/boat.jpg", folder.path + "/map.bin")
         try Data("bytes of a boat".utf8).write(to: URL(filePath: photo))
         let shown = Events()
         @Sendable func show(_ bytes: Int64) { shown.append("\(bytes)") }

@@ -1,6 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastTesting
+import TestSupport
 import Testing
 
 /// An endpoint's settings override the client's, unless the call sets the same.
@@ -85,9 +86,8 @@ import Testing
             configuration.defaults.parameters = ["appid": .string(secret)]
             configuration.defaults.secrets = Secrets(parameters: ["appid"])
         }
-        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let store = try await CacheManager.open(at: folder)
+        let folder = try TemporaryFolder()
+        let store = try await CacheManager.open(at: folder.store)
         let transport = ScriptedTransport()
         let query = isEndpoints ? "?appid=\(secret)" : "?appid=\(secret)&page=1"
         transport.script(Self.url + "/x" + query, .fresh("content"), .status(.badRequest))
@@ -100,8 +100,8 @@ import Testing
         try await client.close()
         try await store.close()
         var files = 0
-        for name in try FileManager.default.subpathsOfDirectory(atPath: folder) {
-            guard let bytes = FileManager.default.contents(atPath: folder + "/" + name) else { continue }
+        for name in try FileManager.default.subpathsOfDirectory(atPath: folder.store) {
+            guard let bytes = FileManager.default.contents(atPath: folder.store + "/" + name) else { continue }
             #expect(bytes.range(of: Data(secret.utf8)) == nil, "\(name)")
             files += 1
         }

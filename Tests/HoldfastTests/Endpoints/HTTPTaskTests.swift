@@ -1,6 +1,7 @@
 import Foundation
 import Holdfast
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import Holdfast
@@ -201,8 +202,8 @@ import Testing
     }
 
     @Test func contentReadOnceIsInNoKey() throws {
-        let path = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString).txt").path
-        defer { try? FileManager.default.removeItem(atPath: path) }
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/file.txt"
         try Data("x".utf8).write(to: URL(filePath: path))
         let request = try Call(task: .file(path), storage: .expiring(.never)).request(defaults: .init())
         #expect(request.storage == .never && !request.keysContent)

@@ -3,6 +3,7 @@ import HTTPCacheSemantics
 import Holdfast
 import HoldfastConfiguration
 import HoldfastTesting
+import TestSupport
 import Testing
 
 /// The two most usual kinds of JSON back ends forbid offline use. One setting keeps their
@@ -230,11 +231,10 @@ import Testing
     // MARK: Restart
 
     @Test(arguments: BackEnd.allCases) func responseSurvivesARestart(backEnd: BackEnd) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let folder = try TemporaryFolder()
         let clock = ManualClock()
         for isFirst in [true, false] {
-            let store = try await CacheManager.open(at: folder, clock: clock)
+            let store = try await CacheManager.open(at: folder.store, clock: clock)
             let transport = ScriptedTransport()
             let client = CachingClient(
                 store: store,

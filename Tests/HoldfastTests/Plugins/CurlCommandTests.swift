@@ -62,9 +62,7 @@ import Testing
     /// Uses `posix_spawn`: on Linux, Foundation's `Process` sometimes crashes if several start
     /// while other threads are busy, as threads of tests are.
     private func shell(_ command: String) throws -> (words: [String], input: [UInt8]) {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
+        let folder = try TemporaryFolder()
         let script =
             "cd '\(folder.path)'; exec </dev/null; curl() { printf '%s\\0' \"$@\" > words; cat > input; }\n\(command)\n"
         let arguments: [String] = ["/bin/sh", "-c", script]
@@ -81,11 +79,11 @@ import Testing
         #expect(status == 0)
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
         #expect(files == ["input", "words"], "\(files)")
-        let given = try Data(contentsOf: folder.appending(path: "words")).split(
+        let given = try readFile(folder.path + "/words").split(
             separator: 0,
             omittingEmptySubsequences: false
         )
-        let input = try Data(contentsOf: folder.appending(path: "input"))
+        let input = try readFile(folder.path + "/input")
         return (given.dropLast().map { String(decoding: $0, as: UTF8.self) }, Array(input))
     }
 }

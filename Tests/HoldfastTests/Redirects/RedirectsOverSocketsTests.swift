@@ -1,6 +1,7 @@
 import Foundation
 import Holdfast
 import SampleOrigin
+import TestSupport
 import Testing
 
 @testable import HoldfastTesting
@@ -73,9 +74,8 @@ import Testing
     /// - Returns: the value, the paths that were asked, and the value without a network.
     private func fetch(_ responses: [ScriptedOrigin.Response]) async throws -> (String?, [String], String?) {
         let origin = try await ScriptedOrigin.start(responses)
-        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let client = try await ClientFixture.open(folder, ManualClock())
+        let folder = try TemporaryFolder()
+        let client = try await ClientFixture.open(folder.store, ManualClock())
         let endpoint = PathEndpoint(baseURL: "http://\(origin.authority)", path: "/from")
         let value = try? await client.fetch(endpoint).value
         client.mode = .offline

@@ -2,6 +2,7 @@ import Foundation
 import Holdfast
 import HoldfastTesting
 import SampleOrigin
+import TestSupport
 import Testing
 
 /// Real connections that close, break off or are held while an application uses them.
@@ -17,10 +18,8 @@ import Testing
     }
 
     private func withFile(_ bytes: Int, _ body: (String) async throws -> Void) async throws {
-        let path = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
-        defer {
-            for suffix in ["", ".part", ".part.json"] { try? FileManager.default.removeItem(atPath: path + suffix) }
-        }
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/file"
         if bytes > 0 { try Data(repeating: 7, count: bytes).write(to: URL(filePath: path)) }
         try await body(path)
     }

@@ -1,6 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastTesting
+import TestSupport
 import Testing
 
 /// Redirects together with what else an application uses.
@@ -87,9 +88,9 @@ import Testing
     }
 
     @Test(arguments: [307, 308]) func uploadIsSentAgainWithoutCredentials(status: Int) async throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString).txt").path
+        let folder = try TemporaryFolder()
+        let file = folder.path + "/file.txt"
         try Data("content of a file".utf8).write(to: URL(filePath: file))
-        defer { try? FileManager.default.removeItem(atPath: file) }
         try await ScriptedFixture.run { fixture async throws in
             fixture.always("/from", .redirect(status, to: "\(Self.other)/to"))
             fixture.always("\(Self.other)/to", .ok("stored"))

@@ -1,6 +1,7 @@
 import Foundation
 import Holdfast
 import HoldfastTesting
+import TestSupport
 import Testing
 
 /// Two users of one device: they log in, log out and take turns.
@@ -200,8 +201,7 @@ import Testing
 
     /// The bytes of an erased session are in no file, and the other user's data are complete.
     @Test func erasedSessionIsInNoFile() async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let folder = try TemporaryFolder()
         let authenticator = try authenticator()
         let transport = ScriptedTransport()
         transport.script(ScriptedFixture.host + "/me") { request in
@@ -210,7 +210,7 @@ import Testing
         }
         var configuration = CacheManager.Configuration()
         configuration.securelyDeletes = true
-        let store = try await CacheManager.open(at: folder, configuration: configuration)
+        let store = try await CacheManager.open(at: folder.store, configuration: configuration)
         let client = CachingClient(store: store, transport: transport, configuration: .init(plugins: [authenticator]))
         for user in ["bob", "ada"] {
             authenticator.signIn(AccessToken("\(user) 1"), as: user)
@@ -221,11 +221,11 @@ import Testing
         try await store.removeObjects(withPrefix: "ada/")
         try await client.close()
         try await store.close()
-        let files = try FileManager.default.subpathsOfDirectory(atPath: folder)
-        let contents = files.compactMap { FileManager.default.contents(atPath: folder + "/" + $0) }
+        let files = try FileManager.default.subpathsOfDirectory(atPath: folder.store)
+        let contents = files.compactMap { FileManager.default.contents(atPath: folder.store + "/" + $0) }
         #expect(!contents.contains { $0.range(of: Data("secret of ada".utf8)) != nil })
         #expect(contents.contains { $0.range(of: Data("secret of bob".utf8)) != nil })
-        let reader = try await CacheManager.openReadOnly(at: folder)
+        let reader = try await CacheManager.openReadOnly(at: folder.store)
         #expect(try await owners(reader) == ["bob"])
         #expect(try await reader.object(String.self, forKey: "bob/draft") == "secret of bob")
         try await reader.close()

@@ -4,6 +4,7 @@ import Holdfast
 import HoldfastTesting
 import Logging
 import NIOCore
+import TestSupport
 import Testing
 
 /// A value that a caller names as a secret is in none of a store's files.
@@ -44,10 +45,9 @@ import Testing
 
     @Test(arguments: [UInt64(1), 2, 3]) func secretIsInNoFile(seed: UInt64) async throws {
         var random = SeededRandom(seed: seed)
-        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let folder = try TemporaryFolder()
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let manager = try await CacheManager.open(at: folder, clock: ManualClock(), logger: logger)
+        let manager = try await CacheManager.open(at: folder.store, clock: ManualClock(), logger: logger)
         let engine = CacheEngine(
             store: manager.responses,
             transport: Origin(),
@@ -72,7 +72,7 @@ import Testing
         }
         await engine.shutDown()
         try await manager.close()
-        let files = try Self.bytes(of: folder)
+        let files = try Self.bytes(of: folder.store)
         #expect(files.contains { $0.range(of: Data("/visible-path".utf8)) != nil }, "seed \(seed): nothing is stored")
         for file in files { #expect(file.range(of: Data(secret.utf8)) == nil, "seed \(seed)") }
     }

@@ -3,6 +3,7 @@ import Holdfast
 import HoldfastTesting
 import Logging
 import SampleOrigin
+import TestSupport
 import Testing
 
 /// A client on a real origin, a real store on disk and a clock that stands still.
@@ -18,15 +19,14 @@ struct ClientFixture {
         transport: HTTPClientTransport.Configuration = .patient,
         _ body: (ClientFixture) async throws -> Void
     ) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let folder = try TemporaryFolder()
         let clock = ManualClock()
         try await SampleOrigin.withOrigin(
             OriginConfiguration(maxAge: maxAge, date: { clock.now().milliseconds / 1000 })
         ) {
             origin in
-            let client = try await open(folder, clock, configuration, transport)
-            let fixture = ClientFixture(origin: origin, folder: folder, clock: clock, client: client)
+            let client = try await open(folder.store, clock, configuration, transport)
+            let fixture = ClientFixture(origin: origin, folder: folder.store, clock: clock, client: client)
             do {
                 try await body(fixture)
             } catch {

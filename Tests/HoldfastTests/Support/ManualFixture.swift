@@ -2,21 +2,24 @@ import Foundation
 import Holdfast
 import HoldfastTesting
 import Logging
+import TestSupport
 
 /// A client on a scripted transport, a real store on disk and clocks that stand still.
 struct ManualFixture {
     let transport = ScriptedTransport()
     let clock = ManualClock()
     let sleeper = ManualDurationClock()
-    let folder: String
+    private let temporary: TemporaryFolder
     let store: CacheManager
     let client: CachingClient
+
+    var folder: String { temporary.path }
 
     /// - Parameter transport: replaces the scripted one.
     init(_ configuration: CachingClient.Configuration = .init(), transport: (any Transport)? = nil) async throws {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
-        store = try await CacheManager.open(at: folder + "/store", clock: clock, logger: logger)
+        temporary = try TemporaryFolder()
+        store = try await CacheManager.open(at: temporary.store, clock: clock, logger: logger)
         client = CachingClient(
             store: store,
             transport: transport ?? self.transport,
@@ -27,11 +30,10 @@ struct ManualFixture {
         )
     }
 
-    /// Closes the client and removes its files.
+    /// Closes the client and its store.
     func close() async throws {
         try await client.close()
         try await store.close()
-        try FileManager.default.removeItem(atPath: folder)
     }
 }
 

@@ -3,6 +3,7 @@ import Holdfast
 import HoldfastTesting
 import Logging
 import OfflineStore
+import TestSupport
 import Testing
 
 /// A client on a scripted network, a real store on disk and clocks that stand still.
@@ -23,9 +24,8 @@ struct ScriptedFixture {
         _ configuration: CachingClient.Configuration = .init(),
         _ body: (ScriptedFixture) async throws -> Void
     ) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let store = try await CacheManager.open(at: folder, clock: clock, logger: logger)
+        let folder = try TemporaryFolder()
+        let store = try await CacheManager.open(at: folder.store, clock: clock, logger: logger)
         let transport = ScriptedTransport()
         let client = CachingClient(
             store: store,

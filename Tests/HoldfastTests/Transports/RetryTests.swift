@@ -2,6 +2,7 @@ import Foundation
 import HoldfastTesting
 import SampleOrigin
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Holdfast
@@ -86,9 +87,9 @@ import Testing
     }
 
     @Test func fileUploadIsRetriedFromTheBeginning() async throws {
-        let file = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)")
-        try Data(repeating: 7, count: 300_000).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
+        let folder = try TemporaryFolder()
+        let file = folder.path + "/file"
+        try writeFile(file, [UInt8](repeating: 7, count: 300_000))
         try await ClientFixture.run(Self.configuration(RetryPlan(limit: 1, delay: .zero))) { fixture in
             struct Upload: Endpoint {
                 typealias Response = String
@@ -100,7 +101,7 @@ import Testing
                 var isIdempotent: Bool { true }
             }
             fixture.origin.force(.status(503))
-            let endpoint = Upload(baseURL: fixture.origin.baseURL, file: file.path)
+            let endpoint = Upload(baseURL: fixture.origin.baseURL, file: file)
             let heard = Events()
             _ = try await fixture.client.call(endpoint).with { options in
                 options.onProgress = { if $0.direction == .upload { heard.append("\($0.completed)") } }

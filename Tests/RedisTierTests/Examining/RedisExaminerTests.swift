@@ -5,6 +5,7 @@ import HTTPCacheSemantics
 import HoldfastTesting
 import NIOCore
 import NIOPosix
+import TestSupport
 import Testing
 
 @testable import RedisTier
@@ -44,8 +45,8 @@ import Testing
         _ arguments: [String] = [],
         _ body: (RedisServer, String) async throws -> Void
     ) async throws {
-        try await ShortFolder.with { folder in
-            let server = try await RedisServer.startOnPort(in: folder, arguments)
+        try await TemporaryFolder.with { folder in
+            let server = try await RedisServer.startOnPort(in: folder.path, arguments)
             do {
                 try await body(server, "redis://127.0.0.1:\(server.port ?? 0)")
             } catch {

@@ -2,6 +2,7 @@ import FleetTier
 import Foundation
 import NIOCore
 import NIOPosix
+import TestSupport
 import Testing
 
 @testable import RedisTier
@@ -13,10 +14,10 @@ final class RedisCluster: Sendable {
 
     /// A cluster that runs during a body.
     static func with(_ body: (RedisCluster) async throws -> Void) async throws {
-        try await ShortFolder.with { folder in
+        try await TemporaryFolder.with { folder in
             var servers: [RedisServer] = []
             do {
-                for name in ["a", "b", "c"] { servers.append(try await start(in: "\(folder)/\(name)")) }
+                for name in ["a", "b", "c"] { servers.append(try await start(in: "\(folder.path)/\(name)")) }
                 try await body(RedisCluster(joining: servers))
             } catch {
                 for server in servers { try await server.kill() }
@@ -32,8 +33,8 @@ final class RedisCluster: Sendable {
         _ body: (_ cluster: RedisCluster, _ primary: RedisServer, _ replica: RedisServer) async throws -> Void
     ) async throws {
         try await with { cluster async throws in
-            try await ShortFolder.with { folder in
-                let replica = try await start(in: "\(folder)/r")
+            try await TemporaryFolder.with { folder in
+                let replica = try await start(in: "\(folder.path)/r")
                 do {
                     let primary = try await cluster.owner(of: slot)
                     try await cluster.add(replica, of: primary)

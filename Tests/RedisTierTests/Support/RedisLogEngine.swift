@@ -5,6 +5,7 @@ import HoldfastTesting
 import NIOCore
 import NIOPosix
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import RedisTier
@@ -18,7 +19,7 @@ final class RedisLogEngine: FleetLogEngine {
     }
 
     static let namespace = "test"
-    private let folder: String
+    private let folder: TemporaryFolder
     private let state: Mutex<State>
     private let hasReplica: Bool
 
@@ -36,12 +37,12 @@ final class RedisLogEngine: FleetLogEngine {
 
     /// Starts the servers.
     init(withReplica: Bool) async throws {
-        folder = try ShortFolder.make()
+        folder = try TemporaryFolder()
         hasReplica = withReplica
-        let primary = try await Self.server(in: folder, "a")
+        let primary = try await Self.server(in: folder.path, "a")
         state = Mutex(State(primary: primary, replica: nil))
         guard withReplica else { return }
-        let replica = try await Self.server(in: folder, "b")
+        let replica = try await Self.server(in: folder.path, "b")
         state.withLock { $0.replica = replica }
         try await Self.follow(replica, primary)
     }
@@ -136,7 +137,6 @@ final class RedisLogEngine: FleetLogEngine {
         for server in servers { try? await server.kill() }
         // Nothing keeps them from ending now.
         for task in tasks { await task.value }
-        try? FileManager.default.removeItem(atPath: folder)
     }
 }
 

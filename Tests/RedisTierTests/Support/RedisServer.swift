@@ -1,6 +1,7 @@
 import Foundation
 import RedisTier
 import Synchronization
+import TestSupport
 import Testing
 
 /// A real `redis-server` in a folder of its own, on a Unix socket.
@@ -82,8 +83,8 @@ final class RedisServer: Sendable {
         _ arguments: [String] = [],
         _ body: (RedisServer) async throws -> Value
     ) async throws -> Value {
-        try await ShortFolder.with { folder in
-            let server = RedisServer(in: folder, arguments)
+        try await TemporaryFolder.with { folder in
+            let server = RedisServer(in: folder.path, arguments)
             try await server.start()
             do {
                 let value = try await body(server)

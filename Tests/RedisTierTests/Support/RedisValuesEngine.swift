@@ -5,6 +5,7 @@ import HoldfastTesting
 import NIOCore
 import NIOPosix
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import RedisTier
@@ -12,13 +13,13 @@ import Testing
 /// A real `redis-server`, for the contract of fleet values.
 final class RedisValuesEngine: FleetValuesEngine {
     let server: RedisServer
-    private let folder: String
+    private let folder: TemporaryFolder
     private let tasks = Mutex<[Task<Void, Never>]>([])
 
     /// Starts the server.
     init(_ arguments: [String] = []) async throws {
-        folder = try ShortFolder.make()
-        server = RedisServer(in: folder, arguments)
+        folder = try TemporaryFolder()
+        server = RedisServer(in: folder.path, arguments)
         try await server.start()
     }
 
@@ -86,7 +87,6 @@ final class RedisValuesEngine: FleetValuesEngine {
         try? await server.kill()
         // Nothing keeps them from ending now.
         for task in tasks { await task.value }
-        try? FileManager.default.removeItem(atPath: folder)
     }
 }
 
