@@ -410,7 +410,9 @@ let package = Package(
         ),
         .testTarget(
             name: "HoldfastTracingTests",
-            dependencies: ["HTTPCacheSemantics", "HoldfastTracing", instrumentation, logging, nioCore, tracing]
+            dependencies: [
+                "HTTPCacheSemantics", "HoldfastTracing", "TestSupport", instrumentation, logging, nioCore, tracing,
+            ]
         ),
         .testTarget(name: "HoldfastMetricsTests", dependencies: ["HoldfastMetrics", metrics]),
         .testTarget(

@@ -1,5 +1,6 @@
 import CoreMetrics
 import Logging
+import TestSupport
 import Testing
 import Tracing
 

@@ -170,7 +170,9 @@ let package = Package(
         ),
         .testTarget(
             name: "HoldfastTracingTests",
-            dependencies: ["HTTPCacheSemantics", "HoldfastTracing", instrumentation, logging, nioCore, tracing]
+            dependencies: [
+                "HTTPCacheSemantics", "HoldfastTracing", "TestSupport", instrumentation, logging, nioCore, tracing,
+            ]
         ),
         .target(name: "HTTPWire", dependencies: ["LibC", "HTTPCacheSemantics", httpTypes, nioCore]),
         .target(name: "EventLoops", dependencies: ["LibC", "HTTPCache", nioCore, nioPosix, nioSSL]),

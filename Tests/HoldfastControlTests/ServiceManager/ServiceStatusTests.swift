@@ -4,6 +4,7 @@ import HTTPCacheOperations
 import HTTPCacheSemantics
 import HoldfastTesting
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HoldfastControl

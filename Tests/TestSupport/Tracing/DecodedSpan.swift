@@ -1,21 +1,21 @@
 /// A span as it is read from `ExportTraceServiceRequest`, by a reader that shares nothing with the
 /// encoder.
-struct DecodedSpan: Sendable {
-    var resource: [String: String] = [:]
-    var traceID = ""
-    var spanID = ""
-    var state = ""
-    var parentID = ""
-    var name = ""
-    var kind: UInt64 = 0
-    var start: UInt64 = 0
-    var end: UInt64 = 0
-    var attributes: [String: String] = [:]
-    var statusCode: UInt64 = 0
-    var flags: UInt64 = 0
+package struct DecodedSpan: Sendable {
+    package var resource: [String: String] = [:]
+    package var traceID = ""
+    package var spanID = ""
+    package var state = ""
+    package var parentID = ""
+    package var name = ""
+    package var kind: UInt64 = 0
+    package var start: UInt64 = 0
+    package var end: UInt64 = 0
+    package var attributes: [String: String] = [:]
+    package var statusCode: UInt64 = 0
+    package var flags: UInt64 = 0
 
     /// - Returns: `nil` if the bytes are not such a message.
-    static func decode(_ bytes: [UInt8]) -> [DecodedSpan]? {
+    package static func decode(_ bytes: [UInt8]) -> [DecodedSpan]? {
         guard let request = WireMessage(bytes[...]) else { return nil }
         var spans: [DecodedSpan] = []
         for resourceSpans in request.messages(1) {

@@ -1,20 +1,19 @@
 import Foundation
-import Testing
 
 /// The socket on which a service manager receives the notices of its services.
-final class NotifySocket: Sendable {
-    let path: String
+package final class NotifySocket: Sendable {
+    package let path: String
     private let descriptor: Int32
 
-    init(path: String = "/tmp/holdfast-\(UUID().uuidString.prefix(8))") throws {
+    package init() throws {
+        path = "/tmp/holdfast-\(UUID().uuidString.prefix(8))"
         #if canImport(Darwin)
             let kind = SOCK_DGRAM
         #else
             let kind = Int32(SOCK_DGRAM.rawValue)
         #endif
-        self.path = path
         descriptor = socket(AF_UNIX, kind, 0)
-        try #require(descriptor >= 0)
+        guard descriptor >= 0 else { throw TestFailure("socket: \(errno)") }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
@@ -23,7 +22,7 @@ final class NotifySocket: Sendable {
                 bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
             }
         }
-        try #require(isBound)
+        guard isBound else { throw TestFailure("bind \(path): \(errno)") }
     }
 
     deinit {
@@ -32,7 +31,7 @@ final class NotifySocket: Sendable {
     }
 
     /// The next datagram.
-    func next() async -> String {
+    package func next() async -> String {
         let descriptor = descriptor
         return await withCheckedContinuation { continuation in
             Thread.detachNewThread {
@@ -43,8 +42,19 @@ final class NotifySocket: Sendable {
         }
     }
 
+    /// The datagrams that have come.
+    package func received() -> [String] {
+        var result: [String] = []
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = recv(descriptor, &bytes, bytes.count, CInt(MSG_DONTWAIT))
+            guard count >= 0 else { return result }
+            result.append(String(decoding: bytes.prefix(count), as: UTF8.self))
+        }
+    }
+
     /// The next datagram about the state of the process. Signs of life and sentences are skipped.
-    func nextState() async -> String {
+    package func nextState() async -> String {
         while true {
             let text = await next()
             if !text.hasPrefix("WATCHDOG="), !text.hasPrefix("STATUS=") { return text }
@@ -52,7 +62,7 @@ final class NotifySocket: Sendable {
     }
 
     /// Waits for a datagram; skips those before it.
-    func wait(for text: String) async {
+    package func wait(for text: String) async {
         while await next() != text {}
     }
 }

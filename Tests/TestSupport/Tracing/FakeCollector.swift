@@ -1,11 +1,10 @@
 import Foundation
 import Synchronization
-import Testing
 
 /// A collector of traces: an HTTP server on sockets, which keeps what it gets.
-final class FakeCollector: Sendable {
+package final class FakeCollector: Sendable {
     /// How it fails for good.
-    enum Trouble: Sendable, CaseIterable {
+    package enum Trouble: Sendable, CaseIterable {
         /// It refuses connections.
         case gone
         /// It never responds.
@@ -21,20 +20,20 @@ final class FakeCollector: Sendable {
         var replies: [String] = []
     }
 
-    let port: Int
+    package let port: Int
     private let listener: Int32
     private let trouble: Trouble?
     private let state = Mutex(State())
 
     /// - Parameter replies: status lines and fields of the first responses; then all are 200.
-    init(replies: [String] = [], _ trouble: Trouble? = nil) throws {
+    package init(replies: [String] = [], _ trouble: Trouble? = nil) throws {
         #if canImport(Darwin)
             let kind = SOCK_STREAM
         #else
             let kind = Int32(SOCK_STREAM.rawValue)
         #endif
         let listener = socket(AF_INET, kind, 0)
-        try #require(listener >= 0)
+        guard listener >= 0 else { throw TestFailure("socket: \(errno)") }
         self.listener = listener
         self.trouble = trouble
         var address = sockaddr_in()
@@ -46,7 +45,7 @@ final class FakeCollector: Sendable {
                 bind(listener, $0, length) == 0 && listen(listener, 64) == 0 && getsockname(listener, $0, &length) == 0
             }
         }
-        try #require(isListening)
+        guard isListening else { throw TestFailure("listen: \(errno)") }
         port = Int(UInt16(bigEndian: address.sin_port))
         state.withLock { $0.replies = replies }
         guard trouble != .gone else {
@@ -66,14 +65,14 @@ final class FakeCollector: Sendable {
     }
 
     /// Ends it: connections are refused from now on.
-    func stop() {
+    package func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
         close(listener)
     }
 
-    var endpoint: String { "http://127.0.0.1:\(port)" }
-    var heads: [String] { state.withLock { $0.heads } }
-    var spans: [DecodedSpan] { state.withLock { $0.spans } }
+    package var endpoint: String { "http://127.0.0.1:\(port)" }
+    package var heads: [String] { state.withLock { $0.heads } }
+    package var spans: [DecodedSpan] { state.withLock { $0.spans } }
 
     /// - Returns: whether another request may follow.
     private func serveRequest(on connection: Int32) -> Bool {

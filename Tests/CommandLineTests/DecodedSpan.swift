@@ -1,1 +1,0 @@
-../HoldfastTracingTests/DecodedSpan.swift
