@@ -15,7 +15,7 @@ import Testing
 
     struct NoteEndpoint: Endpoint {
         typealias Response = Note
-        var baseURL = ScriptedFixture.host
+        var baseURL = ScriptedClient.url
         var path: String
         var wrapping = Wrapping.none
         var method: HTTPRequest.Method { wrapping == .graphQL ? .post : .get }
@@ -132,14 +132,14 @@ import Testing
     /// readable offline afterwards.
     @Test(arguments: CallKind.allCases, Wrapping.allCases)
     func badResponseKeepsStoredValuesReadableOffline(kind: CallKind, wrapping: Wrapping) async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             let client = fixture.client
             for (index, bad) in Bad.all.enumerated() where bad.wrapping ?? wrapping == wrapping {
                 for isAnnounced in [true, false] {
                     let endpoint = NoteEndpoint(path: "/\(index)/\(isAnnounced)", wrapping: wrapping)
                     let note = Note(id: index, text: "good")
                     fixture.transport.script(
-                        ScriptedFixture.host + endpoint.path,
+                        ScriptedClient.url + endpoint.path,
                         .ok(
                             endpoint.content(note),
                             fields: [.cacheControl: "max-age=60", .contentType: "application/json"]
@@ -149,7 +149,7 @@ import Testing
                     #expect(value == note)
                     fixture.clock.advance(by: .seconds(61))
                     fixture.transport.script(
-                        ScriptedFixture.host + endpoint.path,
+                        ScriptedClient.url + endpoint.path,
                         repeating: bad.reply(isAnnounced: isAnnounced)
                     )
                     await kind.ask(client, endpoint)
@@ -165,7 +165,7 @@ import Testing
     /// Content that is not decoded: only its head and its length can show that it is bad.
     @Test(arguments: [SingleValueStrategy.standard, .storedFirst, .staleWhileRevalidate, .networkFirst, .networkOnly])
     func badBytesKeepStoredValuesReadableOffline(strategy: SingleValueStrategy) async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             let client = fixture.client
             for (index, bad) in Bad.all.enumerated() where bad.isBadAsBytes {
                 for isAnnounced in [true, false] {
@@ -177,7 +177,7 @@ import Testing
                     let good = try await client.fetch(endpoint).value
                     fixture.clock.advance(by: .seconds(61))
                     fixture.transport.script(
-                        ScriptedFixture.host + endpoint.path,
+                        ScriptedClient.url + endpoint.path,
                         repeating: bad.reply(isAnnounced: isAnnounced)
                     )
                     _ = try? await client.fetch(endpoint, strategy)

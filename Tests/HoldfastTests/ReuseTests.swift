@@ -8,7 +8,7 @@ import Testing
 /// `reuseWithin` for responses that the store may not keep.
 @Suite("Reuse of responses that are not stored", .timeLimit(.minutes(20))) struct ReuseTests {
     private static let secret: HTTPFields = [.cacheControl: "no-store"]
-    private static let url = ScriptedFixture.host + "/x"
+    private static let url = ScriptedClient.url + "/x"
 
     private func reusing(_ client: CachingClient, _ endpoint: some Endpoint, _ window: Duration = .seconds(2)) -> Call<
         String
@@ -27,7 +27,7 @@ import Testing
     }
 
     /// Responds "1", "2", … with responses that may not be stored.
-    private func count(_ fixture: ScriptedFixture, _ fields: HTTPFields = secret, beforeHead: Gate? = nil) {
+    private func count(_ fixture: ScriptedClient, _ fields: HTTPFields = secret, beforeHead: Gate? = nil) {
         fixture.transport.script(Self.url) { _ in
             .ok("\(fixture.transport.requests.count)", fields: fields, beforeHead: beforeHead)
         }
@@ -37,7 +37,7 @@ import Testing
         // None of these is stored, or the stored one may not be served without validation.
         let usual: HTTPFields = [.cacheControl: "max-age=0, private, must-revalidate", .eTag: "\"1\""]
         for fields in [Self.secret, usual, [.cacheControl: "no-cache"], [:], [.vary: "*"]] as [HTTPFields] {
-            try await ScriptedFixture.run { fixture in
+            try await ScriptedClient.run { fixture in
                 count(fixture, fields)
                 let call = reusing(fixture.client, fixture.get("/x"))
                 let first = try await call.fetch()
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test func reusedResponseIsMarked() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             count(fixture)
             let call = reusing(fixture.client, fixture.get("/x"))
             _ = try await call.fetch()
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test func everyCallAsksWithoutTheSetting() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             count(fixture)
             for number in 1...3 { try await expectValue("\(number)", fixture.client.call(fixture.get("/x"))) }
             let call = reusing(fixture.client, fixture.get("/x"))
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test func callersNeverSeeOlderValues() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             count(fixture)
             let call = reusing(fixture.client, fixture.get("/x"))
             try await expectValue("1", call)
@@ -101,7 +101,7 @@ import Testing
 
     @Test(arguments: [30, 2000], 0..<3) func concurrentCallsSendOneRequest(callers: Int, kind: Int) async throws {
         let gate = Gate()
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             count(fixture, beforeHead: gate)
             let call = reusing(fixture.client, fixture.get("/x"))
             let values = try await withThrowingTaskGroup(of: [Emission<String>].self) { group in
@@ -126,7 +126,7 @@ import Testing
 
     @Test func principalsAndCredentialsShareNothing() async throws {
         let gate = Gate()
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.transport.script(Self.url) { request in
                 let owner = request.head.headerFields[.authorization] ?? "nobody"
                 let session = request.head.headerFields[.cookie] ?? ""
@@ -161,7 +161,7 @@ import Testing
     /// Endpoints that need different results from one URL do not join each other's exchanges.
     @Test func callsWithDifferentNeedsAskSeparately() async throws {
         let gate = Gate()
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             count(fixture, beforeHead: gate)
             var ruled = RuleSettings()
             ruled.freshness.lifetime = .seconds(60)
@@ -180,7 +180,7 @@ import Testing
 
     private struct Ruled: Endpoint {
         typealias Response = String
-        var baseURL: String { ScriptedFixture.host }
+        var baseURL: String { ScriptedClient.url }
         var path: String { "/x" }
         var rule: RuleSettings?
     }
@@ -192,7 +192,7 @@ import Testing
         ]
         for (failure, code) in failures {
             let gate = Gate()
-            try await ScriptedFixture.run { fixture in
+            try await ScriptedClient.run { fixture in
                 var reply = failure
                 reply.beforeHead = gate
                 fixture.script("/x", reply, .ok("good", fields: Self.secret))
@@ -213,7 +213,7 @@ import Testing
     }
 
     @Test func unreadableResponseIsFetchedAgain() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.script("/x", .ok("no JSON", fields: Self.secret), .ok("7", fields: Self.secret))
             let call = fixture.client.call(fixture.get("/x"), as: Int.self).with { $0.reuseWithin = .seconds(2) }
             await expect(.decodingFailed) { _ = try await call.fetch() }
@@ -233,7 +233,7 @@ import Testing
 
     @Test func firstCallerMayLeaveBeforeTheResponse() async throws {
         let gate = Gate()
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             count(fixture, beforeHead: gate)
             let call = reusing(fixture.client, fixture.get("/x"))
             let first = Task { try await call.fetch() }
@@ -253,7 +253,7 @@ import Testing
 
     @Test func timeoutEndsOnlyItsOwnWait() async throws {
         let gate = Gate()
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             count(fixture, beforeHead: gate)
             let call = reusing(fixture.client, fixture.get("/x"))
             let hasty = Task { try await call.with { $0.timeout = .seconds(1) }.fetch() }
@@ -271,25 +271,25 @@ import Testing
 
     private struct Like: Endpoint {
         typealias Response = String
-        var baseURL: String { ScriptedFixture.host }
+        var baseURL: String { ScriptedClient.url }
         var path: String
         var method: HTTPRequest.Method { .post }
         var invalidates: [StoreInvalidation] = []
     }
 
     @Test func mutationOrInvalidationEndsReuse() async throws {
-        let causes: [@Sendable (ScriptedFixture) async throws -> Void] = [
+        let causes: [@Sendable (ScriptedClient) async throws -> Void] = [
             { _ = try await $0.client.fetch(Like(path: "/x")) },
             { _ = try await $0.client.fetch(Like(path: "/y", invalidates: [.endpoint($0.get("/x"))])) },
             { _ = try await $0.client.fetch(Like(path: "/y", invalidates: [.tag("list")])) },
-            { _ = try await $0.client.fetch(Like(path: "/y", invalidates: [.prefix(ScriptedFixture.host)])) },
+            { _ = try await $0.client.fetch(Like(path: "/y", invalidates: [.prefix(ScriptedClient.url)])) },
             { try await $0.store.invalidateResponses(for: TargetURI(Self.url)) },
         ]
         for (number, cause) in causes.enumerated() {
-            try await ScriptedFixture.run { fixture in
+            try await ScriptedClient.run { fixture in
                 count(fixture)
                 for path in ["/x", "/y"] {
-                    fixture.transport.script(ScriptedFixture.host + path, method: .post, repeating: .ok("done"))
+                    fixture.transport.script(ScriptedClient.url + path, method: .post, repeating: .ok("done"))
                 }
                 let call = reusing(fixture.client, fixture.get("/x"))
                 let first = try await call.fetch().value
@@ -301,7 +301,7 @@ import Testing
 
     @Test func exchangeDuringAMutationIsNotJoinedOrKept() async throws {
         let gate = Gate()
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.transport.script(Self.url, method: .post, repeating: .ok("done"))
             fixture.script("/x", .ok("old", fields: Self.secret, beforeHead: gate), .ok("new", fields: Self.secret))
             let call = reusing(fixture.client, fixture.get("/x"))
@@ -317,7 +317,7 @@ import Testing
     }
 
     @Test func keptResponseIsRemovedAfterItsWindow() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             count(fixture)
             _ = try await reusing(fixture.client, fixture.get("/x")).fetch()
             let recent = fixture.client.recent
@@ -330,7 +330,7 @@ import Testing
     }
 
     @Test func nothingIsKeptWithoutMemory() async throws {
-        try await ScriptedFixture.run(.init(reuseMemoryBytes: 0)) { fixture in
+        try await ScriptedClient.run(.init(reuseMemoryBytes: 0)) { fixture in
             count(fixture)
             let call = reusing(fixture.client, fixture.get("/x"))
             for number in 1...3 { try await expectValue("\(number)", call) }
@@ -339,7 +339,7 @@ import Testing
     }
 
     @Test func closedClientReusesNothing() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             count(fixture)
             let call = reusing(fixture.client, fixture.get("/x"))
             _ = try await call.fetch()

@@ -11,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct UndecodableResponseTests {
     private struct Number: Endpoint {
         typealias Response = [Int]
-        var baseURL = ScriptedFixture.host
+        var baseURL = ScriptedClient.url
         var path = "/n"
     }
 
@@ -29,9 +29,9 @@ import Testing
         _ configuration: CachingClient.Configuration = .init(),
         _ more: HTTPFields = [:],
         logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-        _ body: (ScriptedFixture) async throws -> Void
+        _ body: (ScriptedClient) async throws -> Void
     ) async throws {
-        try await ScriptedFixture.run(logger: logger, configuration) { fixture in
+        try await ScriptedClient.run(logger: logger, configuration) { fixture in
             fixture.script("/n", Self.numbers("[1]", more))
             _ = try await fixture.client.fetch(Number())
             fixture.clock.advance(by: .seconds(61))
@@ -55,7 +55,7 @@ import Testing
         try await run { fixture in
             let gate = Gate()
             fixture.script("/n", .ok("{}", fields: [.cacheControl: "max-age=9"], beforeHead: gate))
-            fixture.transport.script(ScriptedFixture.host + "/n", repeating: Self.html)
+            fixture.transport.script(ScriptedClient.url + "/n", repeating: Self.html)
             let values = try await withThrowingTaskGroup(of: [Int].self) { group in
                 for index in 0..<30 {
                     group.addTask {
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test func errorIsThrownWithoutAStoredValue() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.script("/n", Self.html)
             await expect(.decodingFailed) { _ = try await fixture.client.fetch(Number(), .networkFirst) }
         }
@@ -158,13 +158,13 @@ import Testing
     @Test func failureIsLoggedWithoutQuery() async throws {
         struct Page: Endpoint {
             typealias Response = Data
-            let baseURL = ScriptedFixture.host
+            let baseURL = ScriptedClient.url
             let path = "/n"
             var task: HTTPTask { .query(["user": "ada"]) }
         }
         struct Numbers: Endpoint {
             typealias Response = [Int]
-            let baseURL = ScriptedFixture.host
+            let baseURL = ScriptedClient.url
             let path = "/n"
             var task: HTTPTask { .query(["user": "ada"]) }
         }
@@ -215,7 +215,7 @@ import Testing
 
     @Test func envelopeTypeIsDecodedOnce() async throws {
         let decoder = CountingDecoder()
-        try await ScriptedFixture.run(.init(decoder: decoder)) { fixture in
+        try await ScriptedClient.run(.init(decoder: decoder)) { fixture in
             for index in 1...2 { fixture.script("/n", Self.numbers(#"{"code":200,"msg":"","data":[\#(index)]}"#)) }
             for index in 1...2 {
                 let call = fixture.client.call(Number()).map(RootModel<[Int]>.self)
@@ -249,7 +249,7 @@ import Testing
         try await run { fixture in
             let gate = Gate()
             fixture.script("/n", .ok("{}", fields: [.cacheControl: "max-age=9"], beforeHead: gate))
-            fixture.transport.script(ScriptedFixture.host + "/n", repeating: .ok("{}"))
+            fixture.transport.script(ScriptedClient.url + "/n", repeating: .ok("{}"))
             let bytes = Task { try await fixture.client.fetch(Number(), as: Data.self, .networkFirst).value }
             await fixture.transport.waitForRequests(2)
             let joined = (0..<30).map { _ in
@@ -287,7 +287,7 @@ import Testing
     // MARK: Stored responses that stay
 
     @Test func firstResponseIsStoredForTypesThatCanReadIt() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             struct Other: Decodable, Sendable { var somethingElse: Int }
             fixture.script("/n", Self.numbers("[1]"))
             await expect(.decodingFailed) { _ = try await fixture.client.fetch(Number(), as: Other.self) }
@@ -297,7 +297,7 @@ import Testing
     }
 
     @Test func undecodableStoredResponseIsReplaced() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.script("/n", Self.html, Self.numbers("[1]"))
             await expect(.decodingFailed) { _ = try await fixture.client.fetch(Number()) }
             let value = try await fixture.client.fetch(Number()).value
@@ -308,10 +308,10 @@ import Testing
     }
 
     @Test func undecodableVariantHidesNoOther() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             struct Worded: Endpoint {
                 typealias Response = [Int]
-                let baseURL = ScriptedFixture.host
+                let baseURL = ScriptedClient.url
                 let path = "/n"
                 var language: String
                 var headers: HTTPFields { [.acceptLanguage: language] }
@@ -325,10 +325,10 @@ import Testing
     }
 
     @Test func badResponseHidesNothingOfAnotherPrincipal() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             struct Own: Endpoint {
                 typealias Response = [Int]
-                let baseURL = ScriptedFixture.host
+                let baseURL = ScriptedClient.url
                 let path = "/n"
                 var token: String?
                 var headers: HTTPFields { token.map { [.authorization: "Bearer \($0)"] } ?? [:] }
@@ -348,13 +348,13 @@ import Testing
     @Test func headOfAPageKeepsValuesReadableOffline() async throws {
         struct Head: Endpoint {
             typealias Response = NoContent
-            let baseURL = ScriptedFixture.host
+            let baseURL = ScriptedClient.url
             let path = "/n"
             let method = HTTPRequest.Method.head
         }
         try await run { fixture in
             fixture.transport.script(
-                ScriptedFixture.host + "/n",
+                ScriptedClient.url + "/n",
                 method: .head,
                 .ok("", fields: [.contentType: "text/html", .contentLength: "900", .cacheControl: "max-age=600"])
             )
@@ -385,7 +385,7 @@ import Testing
 
     /// An image may become one of another format, so other media types are accepted.
     @Test func bytesOfAnotherMediaTypeAreAccepted() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             for type in ["image/png", "image/webp"] {
                 fixture.script("/n", .ok(type, fields: [.contentType: type, .cacheControl: "max-age=9"]))
                 let value = try await fixture.client.fetch(Number(), as: Data.self, .networkFirst).value
@@ -463,7 +463,7 @@ import Testing
     @Test func eagerRenewalIsChecked() async throws {
         var configuration = CachingClient.Configuration()
         configuration.options.eagerRefresh = 0.5
-        try await ScriptedFixture.run(configuration) { fixture in
+        try await ScriptedClient.run(configuration) { fixture in
             fixture.script("/n", Self.numbers("[1]"), Self.html)
             _ = try await fixture.client.fetch(Number())
             fixture.clock.advance(by: .seconds(40))
@@ -477,19 +477,19 @@ import Testing
     @Test func unregistrablePersistedQueryIsServedFromTheStore() async throws {
         struct Query: Endpoint {
             typealias Response = [Int]
-            let baseURL = ScriptedFixture.host
+            let baseURL = ScriptedClient.url
             let path = "/graphql"
             let valuePath: ValuePath = "data"
             var task: HTTPTask { .graphQL(GraphQLOperation("{ n }", form: .persisted)) }
         }
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             let path = try #require(try fixture.client.request(for: Query()).head.path)
             fixture.script(
                 path,
                 Self.numbers(#"{"data":[1]}"#),
                 .ok(#"{"errors":[{"message":"PersistedQueryNotFound"}]}"#, fields: [.cacheControl: "max-age=600"])
             )
-            fixture.transport.script(ScriptedFixture.host + "/graphql", method: .post, Self.html)
+            fixture.transport.script(ScriptedClient.url + "/graphql", method: .post, Self.html)
             _ = try await fixture.client.fetch(Query())
             fixture.clock.advance(by: .seconds(61))
             let emission = try await fixture.client.fetch(Query(), .networkFirst)
@@ -501,13 +501,13 @@ import Testing
     @Test func downloadedPageIsRejected() async throws {
         struct File: Endpoint {
             typealias Response = Data
-            let baseURL = ScriptedFixture.host
+            let baseURL = ScriptedClient.url
             let path = "/n"
             let storage = CacheRequest.Storage.expiring(.after(.seconds(60)))
         }
         let folder = try TemporaryFolder()
         let path = folder.path + "/file"
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.script("/n", Self.numbers("[1]"), Self.html)
             _ = try await fixture.client.fetch(File())
             fixture.clock.advance(by: .seconds(61))

@@ -64,8 +64,8 @@ private let unreachable = TransportError(code: .connect, message: "refused")
         )
     }
 
-    private func run(_ authenticator: TokenAuthenticator, _ body: (ScriptedFixture) async throws -> Void) async throws {
-        try await ScriptedFixture.run(clock: clock, sleeper: sleeper, .init(plugins: [authenticator]), body)
+    private func run(_ authenticator: TokenAuthenticator, _ body: (ScriptedClient) async throws -> Void) async throws {
+        try await ScriptedClient.run(clock: clock, sleeper: sleeper, .init(plugins: [authenticator]), body)
     }
 
     @Test func oneRequestToTheSourceServesAllWaitingCalls() async throws {
@@ -357,7 +357,7 @@ private let unreachable = TransportError(code: .connect, message: "refused")
                 .init(origins: origins)
             )
             let configuration = CachingClient.Configuration(environment: environment, plugins: [authenticator])
-            try await ScriptedFixture.run(clock: clock, sleeper: sleeper, configuration) { fixture in
+            try await ScriptedClient.run(clock: clock, sleeper: sleeper, configuration) { fixture in
                 for path in paths {
                     fixture.transport.script(path + "/x", .ok("a"))
                     _ = try await fixture.client.fetch(PathEndpoint(baseURL: path, path: "/x"))
@@ -382,7 +382,7 @@ private let unreachable = TransportError(code: .connect, message: "refused")
     @Test func sourceMayUseTheClientThatItAuthenticates() async throws {
         let source = try TokenAuthenticator(principal: "anna") { _ in
             let value = try await CachingClient.current?.fetch(
-                PathEndpoint(baseURL: ScriptedFixture.host, path: "/token"),
+                PathEndpoint(baseURL: ScriptedClient.url, path: "/token"),
                 .networkOnly
             ).value
             return AccessToken(value ?? "none")
@@ -406,7 +406,7 @@ private let unreachable = TransportError(code: .connect, message: "refused")
         let logging = NetworkLogger(log.logger(), .init(form: .curl, showsFields: true, contentLimit: 1000))
         var texts: [String] = []
         let configuration = CachingClient.Configuration(plugins: [authenticator, logging])
-        try await ScriptedFixture.run(clock: clock, sleeper: sleeper, logger: log.logger(), configuration) { fixture in
+        try await ScriptedClient.run(clock: clock, sleeper: sleeper, logger: log.logger(), configuration) { fixture in
             fixture.script("/x", .status(.unauthorized, "SECRET-1 is refused"), .ok("SECRET-2 is taken"))
             _ = try await fixture.client.fetch(fixture.get("/x"))
             sleeper.advance(by: .seconds(10))

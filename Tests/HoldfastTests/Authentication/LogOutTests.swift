@@ -9,7 +9,7 @@ import Testing
     /// An endpoint of a principal of its own, with credentials of its own.
     private struct Mail: Endpoint {
         typealias Response = String
-        let baseURL = ScriptedFixture.host
+        let baseURL = ScriptedClient.url
         let path: String
         let principal: String?
         var headers: HTTPFields { principal.map { [.authorization: "Bearer \($0)'s own"] } ?? [:] }
@@ -37,7 +37,7 @@ import Testing
 
     @Test func signOutThatErasesRemovesHersAndLeavesTheOthers() async throws {
         let authenticator = try authenticator()
-        try await ScriptedFixture.run(.init(plugins: [authenticator])) { fixture in
+        try await ScriptedClient.run(.init(plugins: [authenticator])) { fixture in
             for path in ["/1", "/2"] { fixture.script(path, .ok("hers", fields: Self.fresh)) }
             fixture.script("/1", .ok("bob's", fields: Self.fresh))
             fixture.script("/all", .ok("everybody's", fields: [.cacheControl: "public, max-age=60"]))
@@ -57,7 +57,7 @@ import Testing
 
     @Test func signOutThatErasesNothingLeavesEverything() async throws {
         let authenticator = try authenticator()
-        try await ScriptedFixture.run(.init(plugins: [authenticator])) { fixture in
+        try await ScriptedClient.run(.init(plugins: [authenticator])) { fixture in
             fixture.script("/1", .ok("hers", fields: Self.fresh))
             _ = try await fixture.client.fetch(Mail(path: "/1", principal: nil))
             try await authenticator.signOut(erasing: false)
@@ -71,8 +71,8 @@ import Testing
     /// Every store that a client with the authenticator uses, also for single calls.
     @Test func signOutErasesInTheStoresOfAllItsClients() async throws {
         let authenticator = try authenticator()
-        try await ScriptedFixture.run(.init(plugins: [authenticator])) { first in
-            try await ScriptedFixture.run { second in
+        try await ScriptedClient.run(.init(plugins: [authenticator])) { first in
+            try await ScriptedClient.run { second in
                 for fixture in [first, second] {
                     fixture.script("/1", .ok("hers", fields: Self.fresh))
                     let call = fixture.client.call(Mail(path: "/1", principal: nil))
@@ -92,8 +92,8 @@ import Testing
         #expect(alone.principal == nil)
         await expect(.loginRequired) { _ = try await alone.token() }
         let authenticator = try authenticator()
-        try await ScriptedFixture.run(.init(plugins: [authenticator])) { open in
-            try await ScriptedFixture.run(.init(plugins: [authenticator])) { closed in
+        try await ScriptedClient.run(.init(plugins: [authenticator])) { open in
+            try await ScriptedClient.run(.init(plugins: [authenticator])) { closed in
                 open.script("/1", .ok("hers", fields: Self.fresh))
                 _ = try await open.client.fetch(Mail(path: "/1", principal: nil))
                 try await closed.store.close()
@@ -120,7 +120,7 @@ import Testing
 
     @Test func requestThatWasPreparedBeforeIsNotStoredAfterwards() async throws {
         let (authenticator, waiting) = (try authenticator(), Waiting(gate: Gate(), isThere: Gate()))
-        try await ScriptedFixture.run(.init(plugins: [authenticator, waiting])) { fixture in
+        try await ScriptedClient.run(.init(plugins: [authenticator, waiting])) { fixture in
             fixture.script("/1", .ok("hers", fields: Self.fresh))
             let call = Task { try await fixture.client.fetch(Mail(path: "/1", principal: nil)).value }
             try await waiting.isThere.wait()
@@ -142,7 +142,7 @@ import Testing
         let gate = Gate()
         let source = ScriptedTokens("late", gate: gate)
         let authenticator = try authenticator(source, token: nil)
-        try await ScriptedFixture.run(.init(plugins: [authenticator])) { fixture in
+        try await ScriptedClient.run(.init(plugins: [authenticator])) { fixture in
             fixture.script("/1", .ok("bob's", fields: Self.fresh))
             let call = Task { try await fixture.client.fetch(Mail(path: "/1", principal: nil)).value }
             while source.asked.isEmpty { await Task.yield() }
@@ -158,10 +158,10 @@ import Testing
     /// Thirty callers of each of three users continue while one of the users logs out.
     @Test func logOutOfOneOfThreeUnderLoadLeavesTheOthers() async throws {
         let authenticator = try authenticator()
-        try await ScriptedFixture.run(.init(plugins: [authenticator])) { fixture in
+        try await ScriptedClient.run(.init(plugins: [authenticator])) { fixture in
             let (names, paths) = ([nil, "bob", "eve"], 40)
             for path in 0..<paths {
-                fixture.transport.script("\(ScriptedFixture.host)/\(path)") { request in
+                fixture.transport.script("\(ScriptedClient.url)/\(path)") { request in
                     await Task.yield()
                     return .ok(request.head.headerFields[.authorization] ?? "", fields: Self.fresh)
                 }

@@ -19,13 +19,13 @@ import Testing
             defaults: RequestDefaults(parameters: ["appid": "SECRET-default"], secrets: Self.secrets),
             plugins: [NetworkLogger(log.logger(), options)]
         )
-        try await ScriptedFixture.run(configuration) { fixture in
+        try await ScriptedClient.run(configuration) { fixture in
             let query = "api_key=SECRET-a&t%6Fken=SECRET-b&%61ppid=SECRET-c&AppID%5Bx%5D=SECRET-d&page=2"
             let content =
                 #"{"password":"SECRET-e","in":{"appid":["SECRET-f",{"a":"SECRET-g"}]},"p\u0061ss":"SECRET-h","#
                 + #""name":"harbour","key":SECRET-i}"#
             let endpoint = PathEndpoint(
-                baseURL: ScriptedFixture.host,
+                baseURL: ScriptedClient.url,
                 path: "/login?\(query)",
                 method: .post,
                 task: .data(Data(content.utf8), contentType: "application/json; charset=utf-8"),
@@ -51,10 +51,10 @@ import Testing
 
     @Test func fieldsAndContentAreLoggedOnlyOnRequest() async throws {
         let log = CapturedLog()
-        try await ScriptedFixture.run(.init(plugins: [NetworkLogger(log.logger())])) { fixture in
+        try await ScriptedClient.run(.init(plugins: [NetworkLogger(log.logger())])) { fixture in
             fixture.script("/x", .ok("the content", fields: [.server: "harbour"]))
             let endpoint = PathEndpoint(
-                baseURL: ScriptedFixture.host,
+                baseURL: ScriptedClient.url,
                 path: "/x",
                 method: .put,
                 task: .data(Data("what is sent".utf8), contentType: "text/plain"),
@@ -72,7 +72,7 @@ import Testing
         let log = CapturedLog()
         let plugin = NetworkLogger(log.logger(.info), .init(level: .debug, contentLimit: 100))
         #expect(plugin.contentLimit == 0)
-        try await ScriptedFixture.run(.init(plugins: [plugin])) { fixture in
+        try await ScriptedClient.run(.init(plugins: [plugin])) { fixture in
             fixture.script("/x", .ok("a"))
             _ = try await fixture.client.fetch(fixture.get("/x"))
         }
@@ -81,7 +81,7 @@ import Testing
 
     @Test func durationsAreThoseOfTheClock() async throws {
         let log = CapturedLog()
-        try await ScriptedFixture.run(.init(plugins: [NetworkLogger(log.logger())])) { fixture in
+        try await ScriptedClient.run(.init(plugins: [NetworkLogger(log.logger())])) { fixture in
             let gate = Gate()
             fixture.script("/x", .ok("a", beforeHead: gate))
             async let fetched = fixture.client.fetch(fixture.get("/x"))
@@ -95,7 +95,7 @@ import Testing
 
     @Test func storedResponsesAreNotLogged() async throws {
         let log = CapturedLog()
-        try await ScriptedFixture.run(.init(plugins: [NetworkLogger(log.logger())])) { fixture in
+        try await ScriptedClient.run(.init(plugins: [NetworkLogger(log.logger())])) { fixture in
             fixture.script("/x", .ok("a", fields: [.cacheControl: "max-age=60"]))
             _ = try await fixture.client.fetch(fixture.get("/x"))
             let count = log.lines.count
@@ -107,7 +107,7 @@ import Testing
     @Test func failuresAreLoggedWithTheirOwnText() async throws {
         let log = CapturedLog()
         let plugin = NetworkLogger(log.logger(), .init(form: .text))
-        try await ScriptedFixture.run(.init(plugins: [plugin])) { fixture in
+        try await ScriptedClient.run(.init(plugins: [plugin])) { fixture in
             fixture.script("/x", .failure(.connect))
             await expect(.originUnreachable) { _ = try await fixture.client.fetch(fixture.get("/x"), .networkOnly) }
             let broken = TransportError(code: .connectionClosed, message: "Gone: https://b.example/?token=SECRET-a")
@@ -125,7 +125,7 @@ import Testing
     @Test func contentOfSeveralLinesIsLoggedAsOne() async throws {
         let log = CapturedLog()
         let plugin = NetworkLogger(log.logger(), .init(form: .text, contentLimit: 100))
-        try await ScriptedFixture.run(.init(plugins: [plugin])) { fixture in
+        try await ScriptedClient.run(.init(plugins: [plugin])) { fixture in
             fixture.script("/x", .ok("a\n← GET forged\u{1b}[31m\u{202e}", fields: [.contentType: "text/plain"]))
             _ = try await fixture.client.fetch(fixture.get("/x"))
         }

@@ -11,7 +11,7 @@ import Testing
     private func configuration(_ plugins: any Plugin...) -> CachingClient.Configuration { .init(plugins: plugins) }
 
     @Test func hooksAreCalledInOrderForMissHitAndValidation() async throws {
-        try await ScriptedFixture.run(configuration(RecordingPlugin(events: events))) { fixture in
+        try await ScriptedClient.run(configuration(RecordingPlugin(events: events))) { fixture in
             fixture.script("/x", .ok("a", fields: Self.fresh), .status(.notModified, fields: Self.fresh))
             for _ in 0..<2 { _ = try await fixture.client.fetch(fixture.get("/x")) }
             fixture.clock.advance(by: .seconds(61))
@@ -35,7 +35,7 @@ import Testing
     /// A plugin that only observes does not prevent the lookup in memory, which would prepare the
     /// call a second time.
     @Test func callsAreNumberedWithoutGaps() async throws {
-        try await ScriptedFixture.run(configuration(Numbers(events: events))) { fixture in
+        try await ScriptedClient.run(configuration(Numbers(events: events))) { fixture in
             for path in ["/1", "/2", "/3"] {
                 fixture.script(path, .ok("a", fields: Self.fresh))
                 _ = try await fixture.client.fetch(fixture.get(path))
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test func rejectedRequestIsRecoveredOnce() async throws {
-        try await ScriptedFixture.run(configuration(RecordingPlugin(events: events, recovers: true))) { fixture in
+        try await ScriptedClient.run(configuration(RecordingPlugin(events: events, recovers: true))) { fixture in
             fixture.script("/x", .status(.unauthorized), .ok("a"), .status(.unauthorized), .status(.unauthorized))
             let recovered = try await fixture.client.fetch(fixture.get("/x"))
             #expect(recovered.value == "a")
@@ -64,7 +64,7 @@ import Testing
     /// A plugin can rewrite a result before it is delivered.
     @Test func pluginCanRewriteAResultBeforeDelivery() async throws {
         let rewriting = RecordingPlugin(events: events, onProcess: { $0.data += Data("!".utf8) })
-        try await ScriptedFixture.run(configuration(rewriting)) { fixture in
+        try await ScriptedClient.run(configuration(rewriting)) { fixture in
             fixture.script("/x", .ok("a", fields: Self.fresh), .ok("b", fields: Self.fresh))
             let endpoint = fixture.get("/x")
             let first = try await fixture.client.fetch(endpoint)
@@ -79,7 +79,7 @@ import Testing
 
     @Test func pluginCanTurnARejectionIntoASuccess() async throws {
         let forgiving = RecordingPlugin(events: events, onProcess: { $0.head.status = .ok })
-        try await ScriptedFixture.run(configuration(forgiving)) { fixture in
+        try await ScriptedClient.run(configuration(forgiving)) { fixture in
             fixture.script("/x", .status(.notFound, "nothing"))
             let emission = try await fixture.client.fetch(fixture.get("/x"))
             #expect(emission.value == "nothing")
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test func callPluginsRunAfterTheClients() async throws {
-        try await ScriptedFixture.run(configuration(RecordingPlugin(events: events, name: "client "))) { fixture in
+        try await ScriptedClient.run(configuration(RecordingPlugin(events: events, name: "client "))) { fixture in
             fixture.script("/x", .ok("a"))
             let call = fixture.client.call(fixture.get("/x")).with {
                 $0.plugins = [RecordingPlugin(events: events, name: "call ")]
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test func principalOfAPluginPartitionsTheStore() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.script("/me", .ok("anna's", fields: Self.fresh), .ok("bert's", fields: Self.fresh))
             let endpoint = fixture.get("/me", [.authorization: "Basic eA=="])
             for user in ["anna", "bert", "anna", "bert"] {
@@ -123,7 +123,7 @@ import Testing
             isReady: false,
             onPrepare: { _, call in if call.purpose == .network { try await gate.wait() } }
         )
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             let endpoint = fixture.get("/x")
             fixture.script("/x", .ok("a", fields: Self.fresh))
             _ = try await fixture.client.fetch(endpoint)
@@ -149,7 +149,7 @@ import Testing
             isReady: false,
             onPrepare: { _, call in if call.purpose == .network { try await gate.wait() } }
         )
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.script("/x", .ok("a", fields: Self.fresh))
             _ = try await fixture.client.fetch(fixture.get("/x"))
             let client = fixture.client(configuration(slow))
@@ -168,7 +168,7 @@ import Testing
             isReady: false,
             onPrepare: { _, call in if call.purpose == .network { throw Unreachable() } }
         )
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             let endpoint = fixture.get("/x")
             let client = fixture.client(configuration(failing))
             await expect(.transportFailed) { _ = try await client.fetch(endpoint) }
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test func oneCallHasOneNumber() async throws {
-        try await ScriptedFixture.run(configuration(RecordingPlugin(events: events, isReady: false))) { fixture in
+        try await ScriptedClient.run(configuration(RecordingPlugin(events: events, isReady: false))) { fixture in
             fixture.script("/x", .ok("a"), .ok("b"))
             _ = try await fixture.client.fetch(fixture.get("/x"))
             _ = await fixture.client.startWith(fixture.get("/x")).collected()
@@ -198,7 +198,7 @@ import Testing
     }
 
     @Test func offlineModeMakesEveryCallALookup() async throws {
-        try await ScriptedFixture.run(configuration(RecordingPlugin(events: events))) { fixture in
+        try await ScriptedClient.run(configuration(RecordingPlugin(events: events))) { fixture in
             fixture.client.mode = .offline
             await expect(.offlineMiss) { _ = try await fixture.client.fetch(fixture.get("/x")) }
             await expect(.offlineMiss) { _ = try await fixture.client.fetch(fixture.get("/x"), .networkOnly) }
@@ -222,7 +222,7 @@ import Testing
                 )
             }
         }
-        try await ScriptedFixture.run(configuration(Watching(ended: ended))) { fixture in
+        try await ScriptedClient.run(configuration(Watching(ended: ended))) { fixture in
             fixture.script("/x", .ok("abcdef"), .status(.notFound, "no"))
             _ = try await fixture.client.fetch(fixture.get("/x"))
             _ = try? await fixture.client.fetch(fixture.get("/x"))
@@ -238,7 +238,7 @@ import Testing
             FieldsPlugin([.accept: "text/css"], .replacing), FieldsPlugin([.cacheControl: "no-cache"], .appending),
             FieldsPlugin { [HTTPField.Name("X-Request-ID")!: "\($0.number).\($0.attempt)"] },
         ]
-        try await ScriptedFixture.run(.init(plugins: plugins)) { fixture in
+        try await ScriptedClient.run(.init(plugins: plugins)) { fixture in
             fixture.script("/x", .ok("a"))
             let own: HTTPFields = [.userAgent: "own", .accept: "text/html", .cacheControl: "max-age=0"]
             _ = try await fixture.client.fetch(fixture.get("/x", own))
@@ -256,7 +256,7 @@ import Testing
             FieldsPlugin([tenant: "SECRET-a"], secrets: [tenant]),
             NetworkLogger(log.logger(), .init(form: .text, showsFields: true)),
         ]
-        try await ScriptedFixture.run(logger: log.logger(), .init(plugins: plugins)) { fixture in
+        try await ScriptedClient.run(logger: log.logger(), .init(plugins: plugins)) { fixture in
             fixture.script("/x", .ok("a"))
             _ = try await fixture.client.fetch(fixture.get("/x"))
             #expect(fixture.sent(tenant) == ["SECRET-a"])
@@ -269,7 +269,7 @@ import Testing
         let configuration = CachingClient.Configuration(
             defaults: RequestDefaults(parameters: ["appid": "SECRET"], secrets: secrets)
         )
-        try await ScriptedFixture.run(configuration) { fixture in
+        try await ScriptedClient.run(configuration) { fixture in
             fixture.script("/x?appid=SECRET", .status(.notFound), .ok(""))
             for _ in 0..<2 {
                 do {

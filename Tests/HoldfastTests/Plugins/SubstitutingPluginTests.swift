@@ -77,9 +77,9 @@ import Testing
         for kind in CallKind.allCases {
             for (cause, code) in Self.failures {
                 let events = Events()
-                try await ScriptedFixture.run(configuration(Substituting(events: events))) { fixture in
+                try await ScriptedClient.run(configuration(Substituting(events: events))) { fixture in
                     let endpoint = fixture.get("/x")
-                    fixture.transport.script(ScriptedFixture.host + "/x", repeating: .failure(cause))
+                    fixture.transport.script(ScriptedClient.url + "/x", repeating: .failure(cause))
                     let emissions = try await kind.emissions(fixture.client, endpoint)
                     #expect(emissions.map(\.value) == ["none"], "\(kind) \(cause)")
                     // The value is not marked as the origin's.
@@ -98,7 +98,7 @@ import Testing
     @Test func offlineMissBecomesAValueInEveryCall() async throws {
         for kind in CallKind.allCases {
             let events = Events()
-            try await ScriptedFixture.run(configuration(Substituting(events: events))) { fixture in
+            try await ScriptedClient.run(configuration(Substituting(events: events))) { fixture in
                 fixture.client.mode = .offline
                 let emissions = try await kind.emissions(fixture.client, fixture.get("/x"))
                 #expect(emissions.map(\.value) == ["none"] && emissions.map(\.source) == [.substitute], "\(kind)")
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test func cutBodyAndTimeoutAreFailuresWithoutAResponse() async throws {
-        try await ScriptedFixture.run(configuration(substituting)) { fixture in
+        try await ScriptedClient.run(configuration(substituting)) { fixture in
             fixture.script("/x", .ok("abcdef").truncated(after: 3))
             let broken = try await fixture.client.fetch(fixture.get("/x"))
             #expect(broken.source == .substitute)
@@ -129,7 +129,7 @@ import Testing
 
     @Test func pluginIsAskedAfterTheLastRetry() async throws {
         let retry = RetryPlan(limit: 2, delay: .zero)
-        try await ScriptedFixture.run(.init(retry: retry, plugins: [substituting])) { fixture in
+        try await ScriptedClient.run(.init(retry: retry, plugins: [substituting])) { fixture in
             fixture.script("/x", .failure(.connect), .failure(.connect), .ok("a"))
             let retried = try await fixture.client.fetch(fixture.get("/x"))
             #expect(retried.value == "a" && events.all.isEmpty)
@@ -140,12 +140,12 @@ import Testing
     }
 
     @Test func storedValueOverridesASubstitute() async throws {
-        try await ScriptedFixture.run(configuration(substituting)) { fixture in
+        try await ScriptedClient.run(configuration(substituting)) { fixture in
             let (client, endpoint) = (fixture.client, fixture.get("/x"))
             fixture.script("/x", .ok("a", fields: Self.fresh))
             _ = try await client.fetch(endpoint)
             fixture.clock.advance(by: .seconds(61))
-            fixture.transport.script(ScriptedFixture.host + "/x", repeating: .failure(.connect))
+            fixture.transport.script(ScriptedClient.url + "/x", repeating: .failure(.connect))
             for strategy in [SingleValueStrategy.standard, .networkFirst, .storedFirst] {
                 let stored = try await client.fetch(endpoint, strategy)
                 #expect(stored.value == "a" && stored.source == .store)
@@ -156,11 +156,11 @@ import Testing
     }
 
     @Test func streamKeepsAStoredValueInsteadOfASubstitute() async throws {
-        try await ScriptedFixture.run(configuration(substituting)) { fixture in
+        try await ScriptedClient.run(configuration(substituting)) { fixture in
             let (client, endpoint) = (fixture.client, fixture.get("/x"))
             fixture.script("/x", .ok("a", fields: Self.fresh))
             _ = try await client.fetch(endpoint)
-            fixture.transport.script(ScriptedFixture.host + "/x", repeating: .failure(.connect))
+            fixture.transport.script(ScriptedClient.url + "/x", repeating: .failure(.connect))
             let loud = await client.startWith(endpoint).collected()
             #expect(loud.emissions.map(\.source) == [.store] && loud.failure == .originUnreachable)
             #expect(events.all == ["originUnreachable"])
@@ -181,13 +181,13 @@ import Testing
             throw HoldfastError(code: code, message: "Back at nine.", cause: failure)
         }
         for kind in CallKind.allCases {
-            try await ScriptedFixture.run(configuration(changing)) { fixture in
-                fixture.transport.script(ScriptedFixture.host + "/x", repeating: .failure(.connect))
+            try await ScriptedClient.run(configuration(changing)) { fixture in
+                fixture.transport.script(ScriptedClient.url + "/x", repeating: .failure(.connect))
                 await expect(code) { _ = try await kind.emissions(fixture.client, fixture.get("/x")) }
             }
         }
         // The same holds after a stored value.
-        try await ScriptedFixture.run(configuration(changing)) { fixture in
+        try await ScriptedClient.run(configuration(changing)) { fixture in
             fixture.script("/x", .ok("a", fields: Self.fresh), .failure(.connect))
             _ = try await fixture.client.fetch(fixture.get("/x"))
             let stream = await fixture.client.startWith(fixture.get("/x")).collected()
@@ -198,7 +198,7 @@ import Testing
     @Test func foreignErrorIsTheCauseOfTheFailure() async throws {
         struct Broken: Error {}
         let breaking = Substituting(events: events) { _ in throw Broken() }
-        try await ScriptedFixture.run(configuration(breaking)) { fixture in
+        try await ScriptedClient.run(configuration(breaking)) { fixture in
             fixture.script("/x", .failure(.connect))
             do throws(HoldfastError) {
                 _ = try await fixture.client.fetch(fixture.get("/x"))
@@ -216,7 +216,7 @@ import Testing
             Substituting(events: events, name: "2 ") { _ in throw HoldfastError(code: code, message: "") },
             Substituting(events: events, name: "3 ") { _ in nil },
         ]
-        try await ScriptedFixture.run(.init(plugins: plugins)) { fixture in
+        try await ScriptedClient.run(.init(plugins: plugins)) { fixture in
             fixture.script("/x", .failure(.connect), .failure(.connect))
             let call = fixture.client.call(fixture.get("/x")).with {
                 $0.plugins = [
@@ -237,7 +237,7 @@ import Testing
             typealias Response = String
             var path: String { "/x" }
         }
-        try await ScriptedFixture.run(configuration(substituting)) { fixture in
+        try await ScriptedClient.run(configuration(substituting)) { fixture in
             let client = fixture.client
             fixture.script("/x", .status(.notFound), .status(.internalServerError), .status(.unauthorized), .ok("{"))
             await expect(.status) { _ = try await client.fetch(fixture.get("/x")) }
@@ -254,10 +254,10 @@ import Testing
     }
 
     @Test func cancelledCallAsksNoPlugin() async throws {
-        try await ScriptedFixture.run(configuration(substituting)) { fixture in
+        try await ScriptedClient.run(configuration(substituting)) { fixture in
             let gate = Gate()
             defer { gate.open() }
-            fixture.transport.script(ScriptedFixture.host + "/x", repeating: .ok("a", beforeHead: gate))
+            fixture.transport.script(ScriptedClient.url + "/x", repeating: .ok("a", beforeHead: gate))
             let (client, endpoint) = (fixture.client, fixture.get("/x"))
             let fetch = Task { try await client.fetch(endpoint) }
             await fixture.transport.waitForRequests(1)
@@ -280,8 +280,8 @@ import Testing
         let json = #"{"code":0,"data":{"list":[{"id":7}]}}"#
         let processing = RecordingPlugin(events: events)
         let plugins: [any Plugin] = [Substituting(events: events) { _ in ResponseContent(json: json) }, processing]
-        try await ScriptedFixture.run(.init(envelope: Envelope(), plugins: plugins)) { fixture in
-            fixture.transport.script(ScriptedFixture.host + "/x", repeating: .failure(.connect))
+        try await ScriptedClient.run(.init(envelope: Envelope(), plugins: plugins)) { fixture in
+            fixture.transport.script(ScriptedClient.url + "/x", repeating: .failure(.connect))
             let call = fixture.client.call(fixture.get("/x")).map([Moment].self, at: "list")
             let emission = try await call.fetch()
             #expect(emission.value == [Moment(id: 7)] && emission.fields[.contentType] == "application/json")
@@ -305,8 +305,8 @@ import Testing
 
     @Test func pluginIsAskedOnceForEachOfThirtyCallers() async throws {
         let gate = Gate()
-        try await ScriptedFixture.run(configuration(substituting)) { fixture in
-            fixture.transport.script(ScriptedFixture.host + "/x", repeating: .failure(.connect, beforeHead: gate))
+        try await ScriptedClient.run(configuration(substituting)) { fixture in
+            fixture.transport.script(ScriptedClient.url + "/x", repeating: .failure(.connect, beforeHead: gate))
             let (client, endpoint) = (fixture.client, fixture.get("/x"))
             let values = try await withThrowingTaskGroup(of: [Emission<String>].self) { group in
                 for number in 0..<30 {
@@ -327,12 +327,12 @@ import Testing
     @Test func failedMutationInvalidatesNothing() async throws {
         struct Like: Endpoint {
             typealias Response = String
-            var baseURL: String { ScriptedFixture.host }
+            var baseURL: String { ScriptedClient.url }
             var path: String { "/like" }
             var method: HTTPRequest.Method { .post }
-            var invalidates: [StoreInvalidation] { [.prefix(ScriptedFixture.host + "/x")] }
+            var invalidates: [StoreInvalidation] { [.prefix(ScriptedClient.url + "/x")] }
         }
-        try await ScriptedFixture.run(configuration(substituting)) { fixture in
+        try await ScriptedClient.run(configuration(substituting)) { fixture in
             fixture.script("/x", .ok("a", fields: Self.fresh))
             _ = try await fixture.client.fetch(fixture.get("/x"))
             fixture.script("/like", .failure(.connect))
@@ -344,9 +344,9 @@ import Testing
     /// Each object of a batch is stored, so none may be a substitute.
     @Test func batchesStoreNoSubstitute() async throws {
         let json = ResponseContent(json: #"{"7":"made up"}"#)
-        try await ScriptedFixture.run(configuration(Substituting(events: events) { _ in json })) { fixture in
+        try await ScriptedClient.run(configuration(Substituting(events: events) { _ in json })) { fixture in
             fixture.script("/x", .failure(.connect))
-            let endpoint = AnyRequest<[String: String]>(baseURL: ScriptedFixture.host, path: "/x")
+            let endpoint = AnyRequest<[String: String]>(baseURL: ScriptedClient.url, path: "/x")
             let batch = ObjectBatch<String, String>(
                 key: { $0 },
                 expiry: .never,
@@ -361,7 +361,7 @@ import Testing
     }
 
     @Test func followingStreamContinuesAfterASubstitute() async throws {
-        try await ScriptedFixture.run(configuration(substituting)) { fixture in
+        try await ScriptedClient.run(configuration(substituting)) { fixture in
             let endpoint = fixture.get("/x")
             fixture.script("/x", .failure(.connect), .ok("a", fields: Self.fresh))
             let call = fixture.client.call(endpoint).with { $0.followsStore = true }

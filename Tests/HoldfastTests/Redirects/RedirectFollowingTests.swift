@@ -7,7 +7,7 @@ import Testing
 
 /// Which redirects a call follows, and how it fails.
 @Suite(.timeLimit(.minutes(20))) struct RedirectFollowingTests {
-    private func failure(_ fixture: ScriptedFixture, _ endpoint: Moving, _ strategy: SingleValueStrategy = .standard)
+    private func failure(_ fixture: ScriptedClient, _ endpoint: Moving, _ strategy: SingleValueStrategy = .standard)
         async -> HoldfastError?
     {
         do {
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func acceptedStatusIsTheResponse() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.always("/from", .redirect(to: "/to"))
             let emission = try await fixture.client.fetch(Moving(acceptedStatuses: [200, 302]))
             #expect(emission.status == .found && emission.fields[.location] == "/to")
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test func policyNeverRejectsTheRedirect() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.always("/from", .redirect(to: "/to"))
             let error = await failure(fixture, Moving(redirects: .never))
             #expect(error?.code == .status && error?.status == .found)
@@ -39,7 +39,7 @@ import Testing
 
     @Test(arguments: [HTTPRequest.Method.post, .put, .patch, .delete])
     func mutationIsFollowedOnlyIfAsked(method: HTTPRequest.Method) async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             fixture.always("/from", .redirect(307, to: "/to"))
             fixture.always("/to", .ok("done"))
             #expect(await failure(fixture, Moving(method: method))?.status == .temporaryRedirect)
@@ -51,9 +51,9 @@ import Testing
 
     /// A POST that reads has its content in the key, at each hop.
     @Test func postThatReadsIsRedirectedAndStored() async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             fixture.always("/from", .redirect(308, to: "/to"))
-            fixture.transport.script(ScriptedFixture.host + "/to") { request in .ok("found \(request.text ?? "")") }
+            fixture.transport.script(ScriptedClient.url + "/to") { request in .ok("found \(request.text ?? "")") }
             func search(_ text: String) -> Moving {
                 Moving(
                     method: .post,
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test func loopIsNamedWithoutQueries() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.always("/from", .redirect(to: "/b?token=hidden-value"))
             fixture.always("/b?token=hidden-value", .redirect(to: "/from"))
             let error = await failure(fixture, Moving())
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test func eleventhRedirectFails() async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             for number in 0...11 { fixture.always("/\(number)", .redirect(301, to: "/\(number + 1)")) }
             let error = await failure(fixture, Moving(path: "/0"))
             #expect(error?.code == .redirectFailed && error?.message.contains("limit of 10 redirects") == true)
@@ -97,7 +97,7 @@ import Testing
 
     @Test(arguments: ["http://a.example/to", "ftp://a.example/to", "https://me:secret-value@a.example/to", "/%00"])
     func unusableLocationFails(location: String) async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.always("/from", .redirect(to: location))
             let error = await failure(fixture, Moving())
             #expect(error?.code == .redirectFailed && fixture.paths() == ["/from"])
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func rejectedStatusAtTheEndNamesTheHops() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.always("/from", .redirect(to: "https://b.example/to?key=secret-value"))
             fixture.always("https://b.example/to?key=secret-value", .status(.notFound, "gone"))
             let error = await failure(fixture, Moving())
@@ -119,7 +119,7 @@ import Testing
     @Test(arguments: [1, 2]) func limitCountsTheRetriesOfAllHops(limit: Int) async throws {
         var configuration = CachingClient.Configuration()
         configuration.retry = RetryPlan(limit: limit, delay: .zero)
-        try await ScriptedFixture.run(configuration) { fixture async throws in
+        try await ScriptedClient.run(configuration) { fixture async throws in
             fixture.script("/from", .status(.serviceUnavailable), .redirect(to: "/to"))
             fixture.script("/to", .status(.serviceUnavailable), .ok("value"))
             let value = try? await fixture.client.fetch(Moving()).value
@@ -130,7 +130,7 @@ import Testing
 
     @Test func timeoutCoversAllHops() async throws {
         let sleeper = ManualDurationClock()
-        try await ScriptedFixture.run(sleeper: sleeper) { fixture in
+        try await ScriptedClient.run(sleeper: sleeper) { fixture in
             let gate = Gate()
             fixture.always("/from", .redirect(to: "/to"))
             fixture.script("/to", .ok("late", beforeHead: gate))
@@ -145,7 +145,7 @@ import Testing
 
     @Test func pluginsPrepareTheFirstHopAndObserveAll() async throws {
         let events = Events()
-        try await ScriptedFixture.run(.init(plugins: [RecordingPlugin(events: events)])) { fixture async throws in
+        try await ScriptedClient.run(.init(plugins: [RecordingPlugin(events: events)])) { fixture async throws in
             fixture.always("/from", .redirect(to: "/to"))
             fixture.always("/to", .ok("value"))
             #expect(try await fixture.client.fetch(Moving(), .networkOnly).value == "value")
@@ -162,11 +162,11 @@ import Testing
     func tokenGoesToNoOtherOrigin(host: String) async throws {
         // Without named origins, a token goes to each endpoint's own origin.
         let authenticator = try TokenAuthenticator(ScriptedTokens(), token: AccessToken("one"), principal: "ada")
-        try await ScriptedFixture.run(.init(plugins: [authenticator])) { fixture async throws in
+        try await ScriptedClient.run(.init(plugins: [authenticator])) { fixture async throws in
             fixture.always("/from", .redirect(307, to: host + "/to", maxAge: 60))
             fixture.always(host + "/to", .fresh("hers"))
             #expect(try await fixture.client.fetch(Moving()).value == "hers")
-            let isSame = host == ScriptedFixture.host
+            let isSame = host == ScriptedClient.url
             #expect(fixture.sent(.authorization) == ["Bearer one", isSame ? "Bearer one" : nil])
             // The response at its end is hers alone.
             authenticator.signIn(AccessToken("two"), as: "bob")
@@ -180,7 +180,7 @@ import Testing
     @Test func expiredTokenIsReplacedAfterARedirect() async throws {
         let tokens = ScriptedTokens("two")
         let authenticator = try TokenAuthenticator(tokens, token: AccessToken("one"), principal: "ada")
-        try await ScriptedFixture.run(.init(plugins: [authenticator])) { fixture async throws in
+        try await ScriptedClient.run(.init(plugins: [authenticator])) { fixture async throws in
             fixture.always("/from", .redirect(to: "/to"))
             fixture.script("/to", .status(.unauthorized), .ok("value"))
             #expect(try await fixture.client.fetch(Moving()).value == "value")
@@ -192,7 +192,7 @@ import Testing
 
     @Test func logListsTheHopsWithoutQueries() async throws {
         let log = CapturedLog()
-        try await ScriptedFixture.run(logger: log.logger(.debug)) { fixture async throws in
+        try await ScriptedClient.run(logger: log.logger(.debug)) { fixture async throws in
             fixture.always("/from?name=hidden-value", .redirect(to: "https://b.example/to?name=hidden-value"))
             fixture.always("https://b.example/to?name=hidden-value", .ok("value"))
             #expect(try await fixture.client.fetch(Moving(path: "/from?name=hidden-value")).value == "value")
@@ -208,7 +208,7 @@ import Testing
     }
 
     @Test func mutationInvalidatesBeforeItsResultIsRead() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.always("/list", .fresh("list"))
             _ = try await fixture.client.fetch(Moving(path: "/list"))
             fixture.always("/items", .redirect(303, to: "/items/1"))
@@ -226,20 +226,20 @@ import Testing
     }
 
     @Test func wrappedAndShortRequestsFollowToo() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.always("/from", .redirect(to: "/to"))
             fixture.always("/to", .ok("1"))
             let wrapped = try await fixture.client.fetch(AnyEndpoint(Moving())).value
             #expect(String(decoding: wrapped, as: UTF8.self) == "1")
-            #expect(try await fixture.client.get(ScriptedFixture.host + "/from", as: Int.self).value == 1)
-            var never = AdHocRequest<Int>(ScriptedFixture.host + "/from")
+            #expect(try await fixture.client.get(ScriptedClient.url + "/from", as: Int.self).value == 1)
+            var never = AdHocRequest<Int>(ScriptedClient.url + "/from")
             never.redirects = .never
             await expect(.status) { _ = try await fixture.client.fetch(AnyEndpoint(never)) }
         }
     }
 
     @Test func rawRequestIsNotFollowed() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.always("/from", .redirect(to: "/to"))
             let request = try fixture.client.request(for: Moving())
             #expect(try await fixture.client.respond(to: request).head.status == .found)

@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct RedirectStoreTests {
     private struct Number: Endpoint {
         typealias Response = Int
-        let baseURL = ScriptedFixture.host
+        let baseURL = ScriptedClient.url
         var path = "/from"
     }
 
@@ -19,9 +19,9 @@ import Testing
     private func run(
         _ redirect: ScriptedTransport.Reply = .redirect(301, to: "/to", maxAge: 60),
         _ configuration: CachingClient.Configuration = .init(),
-        _ body: (ScriptedFixture) async throws -> Void
+        _ body: (ScriptedClient) async throws -> Void
     ) async throws {
-        try await ScriptedFixture.run(configuration) { fixture in
+        try await ScriptedClient.run(configuration) { fixture in
             fixture.script("/from", redirect)
             fixture.script("/to", .fresh("1"))
             #expect(try await fixture.client.fetch(Number()).value == 1)
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test func batchFollowsEachRedirect() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             for number in 0..<30 {
                 fixture.always("/\(number)", .redirect(307, to: "/to/\(number)"))
                 fixture.always("/to/\(number)", .fresh("\(number)"))
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func targetThatIsNotStoredIsNamed() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.always("/from", .redirect(301, to: "https://b.example/to", maxAge: 60))
             fixture.always("https://b.example/to", .ok("1", fields: [.cacheControl: "no-store"]))
             _ = try await fixture.client.fetch(Number())
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func staleRedirectMakesTheValueStale() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.script("/from", .redirect(301, to: "/to", maxAge: 10))
             fixture.script("/to", .ok("1", fields: [.cacheControl: "max-age=600"]))
             _ = try await fixture.client.fetch(Number())
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test func storedLoopIsAskedAnew() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             // '/a' moved to '/b' for good, and later back.
             fixture.script("/a", .redirect(301, to: "/b", maxAge: 86_400))
             fixture.script("/b", .ok("1", fields: [.cacheControl: "max-age=1"]))
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test func storedRedirectToItselfIsAMissWithoutANetwork() async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             fixture.always("/from", .redirect(301, to: "/from", maxAge: 60))
             await expect(.redirectFailed) { _ = try await fixture.client.fetch(Number()) }
             fixture.client.mode = .offline
@@ -133,7 +133,7 @@ import Testing
     @Test(arguments: [301, 302, 307], [nil, 600]) func captivePortalReplacesNothing(status: Int, maxAge: Int?)
         async throws
     {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.script("/from", .fresh("1"))
             _ = try await fixture.client.fetch(Number())
             fixture.clock.advance(by: .seconds(61))
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test func portalsPageDoesNotReplaceBytes() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             let fields: HTTPFields = [.cacheControl: "max-age=60", .contentType: "text/plain"]
             fixture.script("/from", .ok("text", fields: fields))
             _ = try await fixture.client.fetch(Moving())
@@ -165,7 +165,7 @@ import Testing
     }
 
     @Test func unreachableTargetLeavesTheStoredValue() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.script("/from", .fresh("1"))
             _ = try await fixture.client.fetch(Number())
             fixture.clock.advance(by: .seconds(61))
@@ -178,7 +178,7 @@ import Testing
     }
 
     @Test func loopLeavesTheStoredValue() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.script("/from", .fresh("1"))
             _ = try await fixture.client.fetch(Number())
             fixture.clock.advance(by: .seconds(61))
@@ -191,7 +191,7 @@ import Testing
     /// A resource that moved: once its new place is stored and readable, the redirect replaces the
     /// old response.
     @Test func redirectReplacesAResponseOnceItsTargetIsStored() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.script("/from", .fresh("1"))
             _ = try await fixture.client.fetch(Number())
             fixture.always("/from", .redirect(301, to: "/to", maxAge: 60))
@@ -208,7 +208,7 @@ import Testing
 
     /// No call follows a redirect that came in the background.
     @Test func redirectInTheBackgroundReplacesAResponseToo() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.script("/from", .fresh("1"))
             _ = try await fixture.client.fetch(Number())
             fixture.clock.advance(by: .seconds(61))
@@ -227,7 +227,7 @@ import Testing
     // MARK: Settings of the endpoint
 
     @Test(arguments: [301, 302, 303, 307, 308]) func ownLifetimeAppliesToTheRedirectToo(status: Int) async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             fixture.always("/from", .redirect(status, to: "/to"))
             fixture.always("/to", .ok("value"))
             let endpoint = Moving(storage: .expiring(.after(.seconds(600))))
@@ -245,7 +245,7 @@ import Testing
 
     @Test(arguments: [301, 302, 303, 307, 308], [nil, "no-store", "max-age=0, private, must-revalidate"])
     func redirectIsKeptForOfflineReads(status: Int, directives: String?) async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             var fields = HTTPFields()
             fields[.cacheControl] = directives
             fixture.always("/from", .redirect(status, to: "/to", fields))
@@ -261,7 +261,7 @@ import Testing
 
     @Test func logSaysWhyARedirectIsNotStored() async throws {
         let log = CapturedLog()
-        try await ScriptedFixture.run(logger: log.logger(.info)) { fixture in
+        try await ScriptedClient.run(logger: log.logger(.info)) { fixture in
             fixture.always("/from", .redirect(302, to: "/to"))
             fixture.always("/to", .fresh("value"))
             for _ in 0..<2 { _ = try await fixture.client.fetch(Moving()) }
@@ -271,7 +271,7 @@ import Testing
     }
 
     @Test func sharedResponseIsReusedAfterARedirect() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.always("/from", .redirect(to: "/to"))
             fixture.always("/to", .ok("1", fields: [.cacheControl: "no-store"]))
             let call = fixture.client.call(Number()).with { $0.reuseWithin = .seconds(60) }
@@ -326,10 +326,10 @@ import Testing
     /// Another user's redirect, and what it leads to, stay hers.
     @Test(arguments: ["https://a.example/to", "https://b.example/to"])
     func principalsAreKeptApartAtEachHop(target: String) async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             struct Mine: Endpoint {
                 typealias Response = String
-                let baseURL = ScriptedFixture.host
+                let baseURL = ScriptedClient.url
                 let path = "/from"
                 let principal: String
             }

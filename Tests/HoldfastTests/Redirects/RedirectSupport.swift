@@ -5,7 +5,7 @@ import HoldfastTesting
 /// An endpoint whose redirects a test follows.
 struct Moving: Endpoint {
     typealias Response = String
-    var baseURL = ScriptedFixture.host
+    var baseURL = ScriptedClient.url
     var path = "/from"
     var method: HTTPRequest.Method = .get
     var task = HTTPTask.plain
@@ -32,7 +32,7 @@ extension ScriptedTransport.Reply {
     }
 }
 
-extension ScriptedFixture {
+extension ScriptedClient {
     /// The targets of the requests since `count`, without the host.
     func paths(since count: Int = 0) -> [String] {
         transport.requests.dropFirst(count).map { request in
@@ -42,6 +42,6 @@ extension ScriptedFixture {
 
     /// Scripts all further responses for a path of the usual host, or for a whole URL.
     func always(_ target: String, _ reply: ScriptedTransport.Reply) {
-        transport.script(target.hasPrefix("/") ? Self.host + target : target, repeating: reply)
+        transport.script(target.hasPrefix("/") ? Self.url + target : target, repeating: reply)
     }
 }

@@ -86,7 +86,7 @@ import Testing
         for credentials in Credentials.allCases {
             var defaults = RequestDefaults()
             if credentials == .defaultField, let field = credentials.field { defaults.fields.append(field) }
-            try await ScriptedFixture.run(.init(defaults: defaults)) { fixture in
+            try await ScriptedClient.run(.init(defaults: defaults)) { fixture in
                 for host in ["https://a.example", "https://b.example"] {
                     for state in CacheState.allCases {
                         try await check(fixture, status, method, host, credentials, state)
@@ -97,7 +97,7 @@ import Testing
     }
 
     private func check(
-        _ fixture: ScriptedFixture,
+        _ fixture: ScriptedClient,
         _ status: Int,
         _ method: HTTPRequest.Method,
         _ host: String,

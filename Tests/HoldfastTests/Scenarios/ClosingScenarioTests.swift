@@ -39,7 +39,7 @@ import Testing
 
     @Test(arguments: [HTTPRequest.Method.get, .post], Ending.allCases)
     func rawExchangeEndsBeforeItsHead(method: HTTPRequest.Method, ending: Ending) async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             fixture.always("/x", .ok("", beforeHead: Gate()))
             let request = raw(method)
             let exchange = Task { await Self.ending { _ = try await fixture.client.respond(to: request) } }
@@ -56,7 +56,7 @@ import Testing
     /// A response that is stored is read by the fetch; the others are read by their caller.
     @Test(arguments: Content.allCases, Ending.allCases)
     func rawExchangeEndsInItsContent(content: Content, ending: Ending) async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             let directive = content == .notStored ? "no-store" : "max-age=60"
             let fields: HTTPFields = [.cacheControl: directive, .contentLength: "9"]
             fixture.always("/x", .ok("half", fields: fields, beforeEnd: Gate()))
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func rawExchangesOfThirtyCallersEndAsClosed() async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             fixture.always("/x?key=secret-value", .ok("", beforeHead: Gate()))
             var request = raw(.get, "/x?key=secret-value")
             request.secretParameters = ["key"]
@@ -104,7 +104,7 @@ import Testing
     @Test(arguments: Access.allCases, Ending.allCases)
     func accessByEndpointEndsWhileAPluginWaits(access: Access, ending: Ending) async throws {
         let plugin = Waiting()
-        try await ScriptedFixture.run(.init(plugins: [plugin])) { fixture async throws in
+        try await ScriptedClient.run(.init(plugins: [plugin])) { fixture async throws in
             let (client, endpoint) = (fixture.client, fixture.get("/x"))
             let work = Task {
                 await Self.ending {
@@ -128,7 +128,7 @@ import Testing
     // MARK: Between the parts of a call
 
     @Test func callEndsWithinItsSecondHop() async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             fixture.always("/from", .redirect(to: "/to?token=secret-value"))
             fixture.always("/to?token=secret-value", .ok("", beforeHead: Gate()))
             let call = Task { await failure { _ = try await fixture.client.fetch(Moving()) } }
@@ -144,7 +144,7 @@ import Testing
         let gate = Gate()
         let source = ScriptedTokens("t2", gate: gate)
         let authenticator = try TokenAuthenticator(source, token: AccessToken("t1"), principal: "ada")
-        try await ScriptedFixture.run(.init(plugins: [authenticator])) { fixture async throws in
+        try await ScriptedClient.run(.init(plugins: [authenticator])) { fixture async throws in
             fixture.script("/x", .status(.unauthorized), .ok("value"))
             let call = Task { await Self.ending { _ = try await fixture.client.fetch(fixture.get("/x")) } }
             while source.asked.isEmpty { await Task.yield() }
@@ -169,7 +169,7 @@ import Testing
 
     @Test func closingIsNotAnOutageForPlugins() async throws {
         let plugin = Substitute()
-        try await ScriptedFixture.run(.init(plugins: [plugin])) { fixture async throws in
+        try await ScriptedClient.run(.init(plugins: [plugin])) { fixture async throws in
             fixture.script("/x", .failure(.connect), .ok("", beforeHead: Gate()))
             #expect(try await fixture.client.fetch(fixture.get("/x")).value == "[]")
             #expect(plugin.asked.all == ["originUnreachable"])
@@ -183,7 +183,7 @@ import Testing
     // MARK: Screens
 
     @Test func callbackMayCloseItsClient() async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             fixture.script("/x", .fresh("1"), .ok("2", beforeHead: Gate()))
             _ = try await fixture.client.fetch(fixture.get("/x"))
             let events = Events()
@@ -202,7 +202,7 @@ import Testing
 
     /// A list that loads its pages at once has the pages that arrived.
     @Test func pagesThatArrivedAreKept() async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             for page in 1...5 {
                 fixture.always("/items?page=\(page)", page <= 2 ? .fresh("\(page)") : .ok("", beforeHead: Gate()))
             }
@@ -225,7 +225,7 @@ import Testing
     }
 
     @Test func clientMayBeClosedByThirtyAtOnce() async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             fixture.always("/x", .ok("", beforeHead: Gate()))
             let endings = try await withThrowingTaskGroup(of: String?.self) { group in
                 for _ in 0..<30 {

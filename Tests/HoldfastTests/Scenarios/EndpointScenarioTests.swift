@@ -67,10 +67,10 @@ extension AccountEndpoint {
         }
     }
 
-    private static let environment = ServerEnvironment("test", baseURL: ScriptedFixture.host)
+    private static let environment = ServerEnvironment("test", baseURL: ScriptedClient.url)
 
     @Test func protocolOfAnAPISetsThePrincipalOfAllItsEndpoints() async throws {
-        try await ScriptedFixture.run(.init(environment: Self.environment)) { fixture async throws in
+        try await ScriptedClient.run(.init(environment: Self.environment)) { fixture async throws in
             fixture.script("/inbox", .fresh("ada's"))
             let value = try await fixture.client.fetch(Inbox(user: "ada")).value
             #expect(value == "ada's")
@@ -83,7 +83,7 @@ extension AccountEndpoint {
     }
 
     @Test func genericWrapperPassesSettingsOn() async throws {
-        try await ScriptedFixture.run(.init(environment: Self.environment)) { fixture async throws in
+        try await ScriptedClient.run(.init(environment: Self.environment)) { fixture async throws in
             for user in ["ada", "bob"] { fixture.script("/inbox", .ok(user, fields: [.cacheControl: "no-store"])) }
             let (ada, bob) = (KeptOffline(base: Inbox(user: "ada")), KeptOffline(base: Inbox(user: "bob")))
             #expect(try await fixture.client.fetch(ada).value == "ada")
@@ -100,7 +100,7 @@ extension AccountEndpoint {
         let sleeper = ManualDurationClock()
         // A failure does not keep the next call from the network.
         let configuration = CachingClient.Configuration(environment: Self.environment, mode: .online)
-        try await ScriptedFixture.run(sleeper: sleeper, configuration) { fixture async throws in
+        try await ScriptedClient.run(sleeper: sleeper, configuration) { fixture async throws in
             let shop = fixture.client.of(Shop.self)
             // The catalog is retried once, and fresh by its rule.
             fixture.script("/catalog", .failure(.connect), .ok("catalog"))
@@ -133,7 +133,7 @@ extension AccountEndpoint {
 
     @Test func nestedGenericEndpointHasItsSettings() async throws {
         let sleeper = ManualDurationClock()
-        try await ScriptedFixture.run(sleeper: sleeper, .init(environment: Self.environment)) { fixture async throws in
+        try await ScriptedClient.run(sleeper: sleeper, .init(environment: Self.environment)) { fixture async throws in
             fixture.script("/numbers", .status(.serviceUnavailable), .fresh("[1, 2]"))
             let retried = API.Item<[Int]>(path: "/numbers", tuning: .init(retry: RetryPlan(limit: 1, delay: .zero)))
             #expect(try await fixture.client.fetch(retried).value == [1, 2])
@@ -155,7 +155,7 @@ extension AccountEndpoint {
         configuration.maximumBodyBytes = 4
         configuration.retry = RetryPlan(limit: 3, delay: .zero)
         configuration.offlineReads = .despiteDirectives
-        try await ScriptedFixture.run(configuration) { fixture async throws in
+        try await ScriptedClient.run(configuration) { fixture async throws in
             // The endpoint has no policy, and its own limit of 16 bytes.
             let whole = ScriptedTransport.Reply.ok("0123456789", fields: [.cacheControl: "no-store"])
             fixture.script("/search?q=a", .failure(.connect), whole, whole)

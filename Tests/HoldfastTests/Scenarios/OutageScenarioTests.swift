@@ -9,7 +9,7 @@ import Testing
 
     private struct GetItems: Endpoint {
         typealias Response = [Item]
-        let baseURL = ScriptedFixture.host
+        let baseURL = ScriptedClient.url
         var page = 1
         let path = "/items"
         var task: HTTPTask { .query(["page": .init(page)]) }
@@ -17,17 +17,17 @@ import Testing
 
     private struct AddItem: Endpoint {
         typealias Response = NoContent
-        let baseURL = ScriptedFixture.host
+        let baseURL = ScriptedClient.url
         let path = "/items"
         var task: HTTPTask { .json(["id": 3]) }
-        var invalidates: [StoreInvalidation] { [.prefix(ScriptedFixture.host + "/items")] }
+        var invalidates: [StoreInvalidation] { [.prefix(ScriptedClient.url + "/items")] }
     }
 
     private static let strict: HTTPFields = [.cacheControl: "max-age=1, must-revalidate", .eTag: "\"1\""]
 
     /// Each failure has its code and a text for people.
     @Test func codesTellOutagesApart() async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             let client = fixture.client
             fixture.script("/strict", .ok("1", fields: Self.strict))
             _ = try await client.fetch(fixture.get("/strict"))
@@ -59,7 +59,7 @@ import Testing
 
     /// The API changes, and the list that can be read stays until it can be read again.
     @Test func unreadableResponseLeavesTheList() async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             let url = "/items?page=1"
             fixture.script(url, .ok(#"[{"id":1}]"#, fields: [.cacheControl: "max-age=1"]))
             _ = try await fixture.client.fetch(GetItems())
@@ -93,7 +93,7 @@ import Testing
             clock: clock,
             sleeper: ManualDurationClock()
         )
-        try await ScriptedFixture.run(clock: clock, .init(plugins: [authenticator])) { fixture async throws in
+        try await ScriptedClient.run(clock: clock, .init(plugins: [authenticator])) { fixture async throws in
             fixture.script("/items?page=1", .ok(#"[{"id":1}]"#, fields: [.cacheControl: "max-age=60, private"]))
             _ = try await fixture.client.fetch(GetItems())
             clock.advance(by: .seconds(3600))
@@ -110,7 +110,7 @@ import Testing
 
     /// Pages are read together, changed by a mutation, and still there without a network.
     @Test func pagesOutliveAMutationAndTheNetwork() async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             let client = fixture.client
             let link = try #require(HTTPField.Name("Link"))
             let next: HTTPFields = [.cacheControl: "max-age=60", link: "</items?page=2>; rel=\"next\""]
@@ -118,7 +118,7 @@ import Testing
             fixture.script("/items?page=2", .fresh(#"[{"id":2}]"#))
             let pages = try await client.fetch(all: [GetItems(), GetItems(page: 2)]).map { try $0.get() }
             #expect(pages.map(\.value) == [[Item(id: 1)], [Item(id: 2)]])
-            fixture.transport.script(ScriptedFixture.host + "/items", method: .post, .status(.created))
+            fixture.transport.script(ScriptedClient.url + "/items", method: .post, .status(.created))
             _ = try await client.fetch(AddItem())
             #expect(try await client.fetch(GetItems()).value == [Item(id: 3)])
             fixture.transport.isReachable = false

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct RedirectScenarioTests {
     private static let other = "https://b.example"
 
-    private func fields(_ fixture: ScriptedFixture, _ number: Int) -> HTTPFields {
+    private func fields(_ fixture: ScriptedClient, _ number: Int) -> HTTPFields {
         fixture.transport.requests[number].headerFields
     }
 
@@ -18,8 +18,8 @@ import Testing
         ("HTTPS://A.EXAMPLE:443/to", "/to"),
     ])
     func locationMayBeAnyReference(location: String, target: String) async throws {
-        try await ScriptedFixture.run { fixture async throws in
-            let url = target.hasPrefix("/") ? ScriptedFixture.host + target : "https://" + target
+        try await ScriptedClient.run { fixture async throws in
+            let url = target.hasPrefix("/") ? ScriptedClient.url + target : "https://" + target
             fixture.always("/a/from", .redirect(to: location))
             fixture.always(url, .fresh("value"))
             #expect(try await fixture.client.fetch(Moving(path: "/a/from")).value == "value")
@@ -33,19 +33,19 @@ import Testing
             ScriptedTokens(),
             token: AccessToken("t1"),
             principal: "ada",
-            configuration: .init(origins: [ScriptedFixture.host])
+            configuration: .init(origins: [ScriptedClient.url])
         )
         let jar = CookieJar(clock: ManualClock())
         let apiKey = try #require(HTTPField.Name("X-Api-Key"))
         let device = try #require(HTTPField.Name("X-Device"))
         let defaults = RequestDefaults(fields: [apiKey: "k1", .userAgent: "app/1"])
         let configuration = CachingClient.Configuration(defaults: defaults, plugins: [authenticator, jar])
-        try await ScriptedFixture.run(configuration) { fixture async throws in
+        try await ScriptedClient.run(configuration) { fixture async throws in
             fixture.always(
                 "/from",
                 .redirect(status, to: "\(Self.other)/hop", [.setCookie: "session=s1; Path=/"])
             )
-            fixture.always("\(Self.other)/hop", .redirect(status, to: "\(ScriptedFixture.host)/to"))
+            fixture.always("\(Self.other)/hop", .redirect(status, to: "\(ScriptedClient.url)/to"))
             fixture.always("/to", .ok("value"))
             let moving = Moving(headers: [device: "d1", .acceptLanguage: "de"], secrets: Secrets(fields: [device]))
             #expect(try await fixture.client.fetch(moving).value == "value")
@@ -62,12 +62,12 @@ import Testing
 
     /// A login form: the POST leads to a page that is read and stored like any other.
     @Test func formLeadsToAPage() async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             let feed = fixture.get("/feed")
             fixture.script("/feed", .fresh("old"), .fresh("new"))
             _ = try await fixture.client.fetch(feed)
             fixture.transport.script(
-                ScriptedFixture.host + "/from",
+                ScriptedClient.url + "/from",
                 method: .post,
                 .redirect(303, to: "/thanks", [.setCookie: "a=b"])
             )
@@ -91,7 +91,7 @@ import Testing
         let folder = try TemporaryFolder()
         let file = folder.path + "/file.txt"
         try Data("content of a file".utf8).write(to: URL(filePath: file))
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             fixture.always("/from", .redirect(status, to: "\(Self.other)/to"))
             fixture.always("\(Self.other)/to", .ok("stored"))
             let progress = Events()
@@ -118,7 +118,7 @@ import Testing
     @Test func tenHopsMayEachFailOnce() async throws {
         var configuration = CachingClient.Configuration()
         configuration.retry = RetryPlan(limit: 11, delay: .zero)
-        try await ScriptedFixture.run(configuration) { fixture async throws in
+        try await ScriptedClient.run(configuration) { fixture async throws in
             for hop in 0..<10 {
                 fixture.script("/\(hop)", .status(.serviceUnavailable), .redirect(to: "/\(hop + 1)", maxAge: 60))
             }
@@ -130,7 +130,7 @@ import Testing
 
     /// A moved resource: its new address is known without a network, to streams and by endpoint.
     @Test func movedResourceIsReadWithoutANetwork() async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             fixture.always("/from", .redirect(308, to: "/to", maxAge: 600))
             fixture.script("/to", .fresh("1"), .fresh("2"))
             #expect(try await fixture.client.fetch(Moving()).value == "1")
@@ -152,10 +152,10 @@ import Testing
     @Test(arguments: [301, 302, 303, 307, 308]) func portalHidesNoFeed(status: Int) async throws {
         struct GetFeed: Endpoint {
             typealias Response = [Int]
-            let baseURL = ScriptedFixture.host
+            let baseURL = ScriptedClient.url
             let path = "/from"
         }
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             fixture.script("/from", .ok("[1]", fields: [.cacheControl: "max-age=1"]))
             #expect(try await fixture.client.fetch(GetFeed()).value == [1])
             fixture.always("/from", .redirect(status, to: "\(Self.other)/portal", maxAge: 600))
@@ -172,16 +172,16 @@ import Testing
 
     /// Two users follow the same redirect to a response of their own.
     @Test func targetBelongsToItsUser() async throws {
-        try await ScriptedFixture.run { fixture async throws in
-            fixture.transport.script(ScriptedFixture.host + "/me") { request in
+        try await ScriptedClient.run { fixture async throws in
+            fixture.transport.script(ScriptedClient.url + "/me") { request in
                 .redirect(302, to: "/home", maxAge: 60, [.vary: "Authorization"])
             }
-            fixture.transport.script(ScriptedFixture.host + "/home") { request in
+            fixture.transport.script(ScriptedClient.url + "/home") { request in
                 .ok(request.head.headerFields[.authorization] ?? "nobody's", fields: [.cacheControl: "max-age=60"])
             }
             let users = ["ada", "bob"].map { user in
                 AnyRequest<String>(
-                    baseURL: ScriptedFixture.host,
+                    baseURL: ScriptedClient.url,
                     path: "/me",
                     headers: [.authorization: user],
                     principal: user
@@ -194,7 +194,7 @@ import Testing
             }
             fixture.client.mode = .offline
             for user in users { #expect(try await fixture.client.fetch(user).value == user.principal) }
-            let anonymous = AnyRequest<String>(baseURL: ScriptedFixture.host, path: "/me")
+            let anonymous = AnyRequest<String>(baseURL: ScriptedClient.url, path: "/me")
             await expect(.offlineMiss) { _ = try await fixture.client.fetch(anonymous) }
             try await fixture.store.removeResponses(of: "ada")
             await expect(.offlineMiss) { _ = try await fixture.client.fetch(users[0]) }

@@ -41,7 +41,7 @@ import Testing
         }
 
         private func page(_ number: Int) -> Call<String> {
-            client.call(AnyRequest<String>(baseURL: ScriptedFixture.host, path: "/items?page=\(number)"))
+            client.call(AnyRequest<String>(baseURL: ScriptedClient.url, path: "/items?page=\(number)"))
         }
 
         func open() {
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test func listGrowsAndFollowsTheStore() async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             let census = Census()
             fixture.script("/items?page=1", .fresh("1"), .fresh("1 changed"))
             fixture.script("/items?page=2", .fresh("2"))
@@ -84,7 +84,7 @@ import Testing
             screen?.observeDraft()
             while screen?.drafts != ["none"] { await Task.yield() }
             try await fixture.store.setObject("Dear Bob", forKey: "draft")
-            let first = AnyRequest<String>(baseURL: ScriptedFixture.host, path: "/items?page=1")
+            let first = AnyRequest<String>(baseURL: ScriptedClient.url, path: "/items?page=1")
             _ = try await fixture.client.fetch(first, .networkOnly)
             while screen?.items != ["1 changed", "2"] || screen?.drafts != ["none", "Dear Bob"] { await Task.yield() }
             screen = nil
@@ -103,7 +103,7 @@ import Testing
 
     /// A thousand screens are opened and closed, each with two pages and an observed object.
     @Test(arguments: Moment.allCases) func thousandScreensLeaveNothing(moment: Moment) async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             let (census, gate) = (Census(), Gate())
             let length: HTTPFields = [.contentLength: "1", .cacheControl: "max-age=60"]
             for page in 1...2 {
@@ -144,7 +144,7 @@ import Testing
             init(_ events: Events, _ closing: Gate) { (self.events, self.closing) = (events, closing) }
             deinit { events.append("closed") }
         }
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             let (events, isCalled, closing, network) = (Events(), Gate(), Gate(), Gate())
             fixture.script("/x", .fresh("1"), .ok("2", beforeHead: network))
             _ = try await fixture.client.fetch(fixture.get("/x"))

@@ -12,7 +12,7 @@ import Testing
 
     private struct GetProfile: Endpoint {
         typealias Response = Profile
-        let baseURL = ScriptedFixture.host
+        let baseURL = ScriptedClient.url
         let path = "/me"
     }
 
@@ -36,8 +36,8 @@ import Testing
     /// Each user sees the own profile, online and offline, and nothing of the other's session.
     @Test func usersTakeTurnsOnOneDevice() async throws {
         let authenticator = try authenticator()
-        try await ScriptedFixture.run(.init(plugins: [authenticator])) { fixture async throws in
-            fixture.transport.script(ScriptedFixture.host + "/me") { request in
+        try await ScriptedClient.run(.init(plugins: [authenticator])) { fixture async throws in
+            fixture.transport.script(ScriptedClient.url + "/me") { request in
                 let token = request.head.headerFields[.authorization] ?? ""
                 return .ok(#"{"name":"\#(token)","likes":1}"#, fields: Self.personal)
             }
@@ -63,7 +63,7 @@ import Testing
     /// An optimistic change whose mutation fails after the log-out.
     @Test func rollBackAfterALogOutRestoresNothing() async throws {
         let authenticator = try authenticator()
-        try await ScriptedFixture.run(.init(plugins: [authenticator])) { fixture async throws in
+        try await ScriptedClient.run(.init(plugins: [authenticator])) { fixture async throws in
             fixture.script("/me", .ok(#"{"name":"ada","likes":1}"#, fields: Self.personal))
             _ = try await fixture.client.fetch(GetProfile())
             let update = try await fixture.client.update(GetProfile()) { $0.likes += 1 }
@@ -81,7 +81,7 @@ import Testing
         let gate = Gate()
         let source = ScriptedTokens("ada 2", gate: gate)
         let authenticator = try authenticator(source)
-        try await ScriptedFixture.run(.init(plugins: [authenticator])) { fixture async throws in
+        try await ScriptedClient.run(.init(plugins: [authenticator])) { fixture async throws in
             // Calls share a request only if they begin before its response.
             for _ in 0..<30 { fixture.script("/me", .status(.unauthorized)) }
             let calls = (0..<30).map { _ in
@@ -103,7 +103,7 @@ import Testing
     /// A response that may not be stored is kept in memory for a moment.
     @Test func responsesInMemoryEndWithTheSession() async throws {
         let authenticator = try authenticator()
-        try await ScriptedFixture.run(.init(plugins: [authenticator])) { fixture async throws in
+        try await ScriptedClient.run(.init(plugins: [authenticator])) { fixture async throws in
             for likes in 1...2 {
                 fixture.script(
                     "/me",
@@ -124,7 +124,7 @@ import Testing
     /// Another user's log-in with the same token value does not reuse either.
     @Test func responsesInMemoryAreForOneUser() async throws {
         let authenticator = try authenticator()
-        try await ScriptedFixture.run(.init(plugins: [authenticator])) { fixture async throws in
+        try await ScriptedClient.run(.init(plugins: [authenticator])) { fixture async throws in
             for likes in 1...2 {
                 fixture.script(
                     "/me",
@@ -140,7 +140,7 @@ import Testing
 
     @Test func redirectUnderWayAtALogOutLeavesNothing() async throws {
         let authenticator = try authenticator()
-        try await ScriptedFixture.run(.init(plugins: [authenticator])) { fixture async throws in
+        try await ScriptedClient.run(.init(plugins: [authenticator])) { fixture async throws in
             let gate = Gate()
             fixture.always("/from", .redirect(301, to: "/to", maxAge: 60))
             fixture.always("/to", .ok("hers", fields: Self.personal, beforeEnd: gate))
@@ -155,11 +155,11 @@ import Testing
 
     /// A batch stores items under keys of its user.
     @Test func batchUnderWayAtALogOutLeavesNoObject() async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             let gate = Gate()
             fixture.script("/users", .ok(#"["7","8"]"#, beforeEnd: gate))
             let batch = ObjectBatch<String, String>(key: { "ada/user/\($0)" }, expiry: .never) { _ in
-                AnyRequest<[String]>(baseURL: ScriptedFixture.host, path: "/users")
+                AnyRequest<[String]>(baseURL: ScriptedClient.url, path: "/users")
             } values: { names in
                 Dictionary(uniqueKeysWithValues: names.map { ($0, "user \($0)") })
             }
@@ -178,16 +178,16 @@ import Testing
     /// Cookies are credentials: without the jar's cookies, nothing of the session is found.
     @Test func emptiedJarHidesTheSessionsResponses() async throws {
         let jar = CookieJar(clock: ManualClock())
-        try await ScriptedFixture.run(.init(plugins: [jar])) { fixture async throws in
+        try await ScriptedClient.run(.init(plugins: [jar])) { fixture async throws in
             for user in ["ada", "bob"] {
                 fixture.transport.script(
-                    ScriptedFixture.host + "/login",
+                    ScriptedClient.url + "/login",
                     method: .post,
                     .status(.noContent, fields: [.setCookie: "session=\(user); Path=/; HttpOnly"])
                 )
                 fixture.script("/me", .ok(#"{"name":"\#(user)","likes":1}"#, fields: Self.personal))
             }
-            let login = AnyRequest<NoContent>(baseURL: ScriptedFixture.host, path: "/login", method: .post)
+            let login = AnyRequest<NoContent>(baseURL: ScriptedClient.url, path: "/login", method: .post)
             for user in ["ada", "bob"] {
                 _ = try await fixture.client.fetch(login)
                 #expect(try await fixture.client.fetch(GetProfile()).value.name == user)
@@ -204,7 +204,7 @@ import Testing
         let folder = try TemporaryFolder()
         let authenticator = try authenticator()
         let transport = ScriptedTransport()
-        transport.script(ScriptedFixture.host + "/me") { request in
+        transport.script(ScriptedClient.url + "/me") { request in
             let user = request.head.headerFields[.authorization] == "Bearer ada 1" ? "ada" : "bob"
             return .ok(#"{"name":"secret of \#(user)","likes":1}"#, fields: Self.personal)
         }

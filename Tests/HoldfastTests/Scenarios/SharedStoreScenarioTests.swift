@@ -11,9 +11,9 @@ import Testing
     /// Runs a test with a client that only reads the fixture's store.
     private func withReader(
         _ configuration: CachingClient.Configuration = .init(),
-        _ body: (ScriptedFixture, CacheManager, CachingClient) async throws -> Void
+        _ body: (ScriptedClient, CacheManager, CachingClient) async throws -> Void
     ) async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             var settings = CacheManager.Configuration()
             settings.changeInterval = .milliseconds(1)
             let store = try await CacheManager.openReadOnly(
@@ -41,7 +41,7 @@ import Testing
     @Test func widgetShowsWhatTheApplicationStored() async throws {
         try await withReader { fixture, _, reader async throws in
             let mine = AnyRequest<String>(
-                baseURL: ScriptedFixture.host,
+                baseURL: ScriptedClient.url,
                 path: "/me",
                 headers: [.authorization: "Bearer t1"]
             )
@@ -53,7 +53,7 @@ import Testing
             #expect(shown.value == "ada's" && shown.source == .store)
             reader.mode = .offline
             await expect(.offlineMiss) {
-                _ = try await reader.fetch(AnyRequest<String>(baseURL: ScriptedFixture.host, path: "/me"))
+                _ = try await reader.fetch(AnyRequest<String>(baseURL: ScriptedClient.url, path: "/me"))
             }
         }
     }
@@ -128,7 +128,7 @@ import Testing
 
     /// A second writer is refused, and the first is not disturbed.
     @Test func secondWriterIsRefused() async throws {
-        try await ScriptedFixture.run { fixture async throws in
+        try await ScriptedClient.run { fixture async throws in
             fixture.script("/x", .fresh("1"))
             for _ in 1...3 {
                 let error = await #expect(throws: StoreError.self) {

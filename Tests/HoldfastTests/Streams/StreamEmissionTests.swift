@@ -51,7 +51,7 @@ import Testing
     // An open stream did not see a later write (Store 541). This stream sees the write of another
     // client on the same store; StreamTests covers the same client's.
     @Test func openStreamSeesTheWriteOfAnotherClient() async throws {
-        try await ScriptedFixture.run { fixture in
+        try await ScriptedClient.run { fixture in
             fixture.script("/x", .fresh("1"), .fresh("2"))
             let call = fixture.client.call(fixture.get("/x")).with { $0.followsStore = true }
             var iterator = call.request().makeAsyncIterator()

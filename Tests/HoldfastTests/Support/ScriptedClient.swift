@@ -2,29 +2,31 @@ import Foundation
 import Holdfast
 import HoldfastTesting
 import Logging
+import OfflineStore
+import TestSupport
 import Testing
 
-/// A client on a scripted transport, a real store on disk and clocks that stand still.
+/// A client on a scripted network, a real store on disk and clocks that stand still.
 struct ScriptedClient {
     let transport: ScriptedTransport
     let clock: ManualClock
     let sleeper: ManualDurationClock
     let store: CacheManager
     let client: CachingClient
+    let logger: Logger
 
     static let url = "https://a.example"
 
     static func run(
+        clock: ManualClock = ManualClock(),
+        sleeper: ManualDurationClock = ManualDurationClock(),
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         _ configuration: CachingClient.Configuration = .init(),
         _ body: (ScriptedClient) async throws -> Void
     ) async throws {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let clock = ManualClock()
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let store = try await CacheManager.open(at: folder, clock: clock, logger: logger)
+        let folder = try TemporaryFolder()
+        let store = try await CacheManager.open(at: folder.store, clock: clock, logger: logger)
         let transport = ScriptedTransport()
-        let sleeper = ManualDurationClock()
         let client = CachingClient(
             store: store,
             transport: transport,
@@ -38,21 +40,39 @@ struct ScriptedClient {
             clock: clock,
             sleeper: sleeper,
             store: store,
-            client: client
+            client: client,
+            logger: logger
         )
-        let ending: Result<Void, any Error>
-        do { ending = .success(try await body(fixture)) } catch { ending = .failure(error) }
-        #expect(transport.unscripted == [])
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(fixture)) } catch { result = .failure(error) }
         try await client.close()
         try await store.close()
-        try ending.get()
+        #expect(transport.unscripted == [])
+        try result.get()
     }
 
+    /// Another client on the same store and network.
+    func client(_ configuration: CachingClient.Configuration) -> CachingClient {
+        CachingClient(
+            store: store,
+            transport: transport,
+            configuration: configuration,
+            clock: clock,
+            sleeper: sleeper,
+            logger: logger
+        )
+    }
+
+    func get(_ path: String, _ headers: HTTPFields = [:]) -> PathEndpoint {
+        PathEndpoint(baseURL: Self.url, path: path, headers: headers)
+    }
+
+    /// The next responses for a path.
     func script(_ path: String, _ replies: ScriptedTransport.Reply...) {
         for reply in replies { transport.script(Self.url + path, reply) }
     }
 
-    func get(_ path: String) -> PathEndpoint { PathEndpoint(baseURL: Self.url, path: path) }
+    func sent(_ name: HTTPField.Name) -> [String?] { transport.requests.map { $0.headerFields[name] } }
 }
 
 extension ScriptedTransport.Reply {
