@@ -87,14 +87,7 @@ import Testing
         private func get(_ path: String, returning text: String? = nil, _ engine: CacheEngine) async throws -> String {
             let url = "https://a.example" + path
             if let text { transport.script(url, .ok(text, fields: [.cacheControl: "max-age=60"])) }
-            let target = try TargetURI(url)
-            let head = HTTPRequest(
-                method: .get,
-                scheme: target.scheme,
-                authority: target.authority,
-                path: target.requestTarget
-            )
-            let response = try await engine.respond(to: CacheRequest(head: head))
+            let response = try await engine.respond(to: CacheRequest(head: try HTTPRequest(url: url)))
             let body = try await response.body.collect(upTo: 1 << 24)
             while engine.inFlightFetchCount > 0 { await Task.yield() }
             return String(buffer: body)

@@ -472,16 +472,7 @@ import Testing
             .referer: "https://b.example/?code=\(secret)",
         ]
         func request(_ target: String, _ preference: CacheRequest.Preference = .standard) throws -> CacheRequest {
-            let uri = try TargetURI(target)
-            var request = CacheRequest(
-                head: HTTPRequest(
-                    method: .get,
-                    scheme: uri.scheme,
-                    authority: uri.authority,
-                    path: uri.requestTarget,
-                    headerFields: fields
-                )
-            )
+            var request = CacheRequest(head: try HTTPRequest(url: target, fields: fields))
             request.preference = preference
             return request
         }

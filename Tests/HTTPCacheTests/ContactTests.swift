@@ -3,6 +3,7 @@ import HTTPTypes
 import HoldfastTesting
 import Logging
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import HTTPCache
@@ -32,16 +33,7 @@ import Testing
         }
 
         func request(_ fields: HTTPFields = [:]) throws -> CacheRequest {
-            let target = try TargetURI(EngineFixture.url)
-            return CacheRequest(
-                head: HTTPRequest(
-                    method: .get,
-                    scheme: target.scheme,
-                    authority: target.authority,
-                    path: target.requestTarget,
-                    headerFields: fields
-                )
-            )
+            CacheRequest(head: try HTTPRequest(url: EngineFixture.url, fields: fields))
         }
 
         func get(_ fields: HTTPFields = [:]) async throws -> (text: String, outcome: CacheOutcome) {

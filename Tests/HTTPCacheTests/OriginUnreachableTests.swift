@@ -3,6 +3,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastTesting
 import Logging
+import TestSupport
 import Testing
 
 /// An unreachable origin costs nothing, and its return is found. docs/architecture.md, "The offline
@@ -227,40 +228,14 @@ import Testing
 }
 
 /// A store that begins to write when its gate opens.
-private final class SlowStore: ResponseStore {
+private final class SlowStore: ForwardingStore {
     let base = InMemoryResponseStore()
     let gate = Gate()
-
-    var invalidationSequence: InvalidationSequence { base.invalidationSequence }
-    var changes: StoreChangeFeed { base.changes }
-
-    func resident(_ key: StoreKey) -> [StoredResponse]? { base.resident(key) }
-
-    func lookup(_ key: StoreKey) async throws -> [StoredResponse] { try await base.lookup(key) }
-
-    func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {
-        try await base.openBody(of: response, range: range)
-    }
 
     func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (
         any StoredResponseWriter
     )? {
         try await gate.wait()
         return try await base.beginWrite(draft, fencingNumber: fencingNumber)
-    }
-
-    func freshen(_ response: StoredResponse, with draft: ResponseDraft, fencingNumber: InvalidationSequence)
-        async throws
-        -> StoredResponse?
-    {
-        try await base.freshen(response, with: draft, fencingNumber: fencingNumber)
-    }
-
-    func withdraw(_ response: StoredResponse) async throws -> Bool { try await base.withdraw(response) }
-
-    func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) async throws
-        -> InvalidationSequence
-    {
-        try await base.invalidate(scope, effect, at: now)
     }
 }

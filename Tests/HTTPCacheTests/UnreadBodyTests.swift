@@ -5,6 +5,7 @@ import HoldfastTesting
 import Logging
 import NIOCore
 import Synchronization
+import TestSupport
 import Testing
 
 /// The fate of a response that is being stored when its last reader leaves.
@@ -50,15 +51,7 @@ import Testing
         }
 
         func request(_ url: String = url) throws -> CacheRequest {
-            let target = try TargetURI(url)
-            return CacheRequest(
-                head: HTTPRequest(
-                    method: .get,
-                    scheme: target.scheme,
-                    authority: target.authority,
-                    path: target.requestTarget
-                )
-            )
+            CacheRequest(head: try HTTPRequest(url: url))
         }
 
         func untilIdle() async { while engine.inFlightFetchCount > 0 { await Task.yield() } }

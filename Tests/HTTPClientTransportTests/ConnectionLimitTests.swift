@@ -5,6 +5,7 @@ import HTTPTypes
 import NIOCore
 import SampleOrigin
 import Synchronization
+import TestSupport
 import Testing
 
 #if canImport(Glibc)
@@ -21,15 +22,7 @@ import Testing
     private static let patience = Duration.seconds(3600)
 
     private func request(_ url: String) throws -> TransportRequest {
-        let target = try TargetURI(url)
-        return TransportRequest(
-            head: HTTPRequest(
-                method: .get,
-                scheme: target.scheme,
-                authority: target.authority,
-                path: target.requestTarget
-            )
-        )
+        TransportRequest(head: try HTTPRequest(url: url))
     }
 
     /// The code of the error with which a request ends.

@@ -4,6 +4,7 @@ import HTTPClientTransport
 import HTTPTypes
 import NIOCore
 import SampleOrigin
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct HTTPClientTransportTests {
@@ -22,17 +23,7 @@ import Testing
         fields: HTTPFields = [:],
         body: BodyStream? = nil
     ) throws -> TransportRequest {
-        let target = try TargetURI(url)
-        return TransportRequest(
-            head: HTTPRequest(
-                method: method,
-                scheme: target.scheme,
-                authority: target.authority,
-                path: target.requestTarget,
-                headerFields: fields
-            ),
-            body: body
-        )
+        TransportRequest(head: try HTTPRequest(method, url: url, fields: fields), body: body)
     }
 
     /// The code of the error with which a request ends.

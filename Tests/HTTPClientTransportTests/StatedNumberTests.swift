@@ -110,13 +110,7 @@ struct StatedNumberTests {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         func get(_ path: String, isPart: Bool) async throws -> String {
-            let target = try TargetURI("http://127.0.0.1:\(origin.localAddress?.port ?? 0)\(path)")
-            var head = HTTPRequest(
-                method: .get,
-                scheme: target.scheme,
-                authority: target.authority,
-                path: target.requestTarget
-            )
+            var head = try HTTPRequest(url: "http://127.0.0.1:\(origin.localAddress?.port ?? 0)\(path)")
             if isPart { head.headerFields[.range] = "bytes=0-1" }
             let response = try await engine.respond(to: CacheRequest(head: head))
             return "\(response.head.status.code) " + String(buffer: try await response.body.collect(upTo: 100))

@@ -133,16 +133,7 @@ private struct FixtureRun {
     }
 
     private func request(_ lines: [ExpiryFixture.Line]?) throws -> CacheRequest {
-        let target = try TargetURI(Self.url)
-        return CacheRequest(
-            head: HTTPRequest(
-                method: .get,
-                scheme: target.scheme,
-                authority: target.authority,
-                path: target.requestTarget,
-                headerFields: fields(lines ?? [])
-            )
-        )
+        CacheRequest(head: try HTTPRequest(url: Self.url, fields: fields(lines ?? [])))
     }
 
     private func fields(_ lines: [ExpiryFixture.Line]) -> HTTPFields {

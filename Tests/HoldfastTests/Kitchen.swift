@@ -6,6 +6,7 @@ import HoldfastConfiguration
 import HoldfastTesting
 import Logging
 import NIOCore
+import TestSupport
 import Testing
 
 /// The files of the cookbook.
@@ -58,14 +59,7 @@ struct Kitchen {
         _ fields: HTTPFields,
         _ body: RequestBody?
     ) async throws -> (text: String, response: CacheResponse) {
-        let target = try TargetURI(url)
-        let head = HTTPRequest(
-            method: method,
-            scheme: target.scheme,
-            authority: target.authority,
-            path: target.requestTarget,
-            headerFields: fields
-        )
+        let head = try HTTPRequest(method, url: url, fields: fields)
         let response = try await engine.respond(to: CacheRequest(head: head, body: body))
         return (String(buffer: try await response.body.collect(upTo: 1 << 20)), response)
     }

@@ -4,6 +4,7 @@ import HoldfastTesting
 import Logging
 import NIOCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HTTPCache
@@ -96,16 +97,7 @@ import Testing
         }
 
         func request(_ fields: HTTPFields = [:], method: HTTPRequest.Method = .get) throws -> CacheRequest {
-            let target = try TargetURI(EngineFixture.url)
-            return CacheRequest(
-                head: HTTPRequest(
-                    method: method,
-                    scheme: target.scheme,
-                    authority: target.authority,
-                    path: target.requestTarget,
-                    headerFields: fields
-                )
-            )
+            CacheRequest(head: try HTTPRequest(method, url: EngineFixture.url, fields: fields))
         }
 
         func get(

@@ -1,6 +1,7 @@
 import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastTesting
+import TestSupport
 import Testing
 
 @testable import HTTPCache
@@ -99,14 +100,7 @@ import Testing
     private let partitions = CredentialPartition(secret: [UInt8](repeating: 7, count: 32))
 
     private func identity(_ identities: JobIdentities, _ fields: HTTPFields) throws -> JobIdentities.Identity {
-        let target = try TargetURI(EngineFixture.url)
-        var head = HTTPRequest(
-            method: .get,
-            scheme: target.scheme,
-            authority: target.authority,
-            path: target.requestTarget
-        )
-        head.headerFields = fields
+        let head = try HTTPRequest(url: EngineFixture.url, fields: fields)
         return identities.identity(of: CacheRequest(head: head)) { partitions.partition(of: $0) }
     }
 

@@ -4,6 +4,7 @@ import HTTPTypes
 import HoldfastTesting
 import Logging
 import NIOCore
+import TestSupport
 import Testing
 
 /// An engine with a scripted origin, a store in memory and a clock that stands still.
@@ -79,15 +80,8 @@ struct EngineFixture {
         preference: CacheRequest.Preference = .standard,
         principal: String? = nil
     ) throws -> CacheRequest {
-        let target = try TargetURI(url)
-        return CacheRequest(
-            head: HTTPRequest(
-                method: method,
-                scheme: target.scheme,
-                authority: target.authority,
-                path: target.requestTarget,
-                headerFields: fields
-            ),
+        CacheRequest(
+            head: try HTTPRequest(method, url: url, fields: fields),
             principal: principal,
             preference: preference
         )

@@ -4,6 +4,7 @@ import HoldfastTesting
 import Logging
 import NIOCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HTTPCache
@@ -55,13 +56,7 @@ import Testing
         }
 
         func get(_ method: HTTPRequest.Method = .get) async throws -> String {
-            let target = try TargetURI(MessageBoundaryTests.url)
-            let head = HTTPRequest(
-                method: method,
-                scheme: target.scheme,
-                authority: target.authority,
-                path: target.requestTarget
-            )
+            let head = try HTTPRequest(method, url: MessageBoundaryTests.url)
             let response = try await engine.respond(to: CacheRequest(head: head))
             return String(buffer: try await response.body.collect(upTo: 1 << 20))
         }

@@ -5,12 +5,13 @@ import HoldfastTesting
 import NIOCore
 import NIOPosix
 import Synchronization
+import TestSupport
 
 /// A store that has nothing in memory, responds on the calling thread, and can block that thread.
-final class DiskStore: ResponseStore {
+final class DiskStore: ForwardingStore {
     struct Failure: Error {}
 
-    private let store: InMemoryResponseStore
+    let base: InMemoryResponseStore
     private let notes = Mutex<[(operation: String, isOnLoop: Bool)]>([])
     private let isFailing = Atomic(false)
     private let isCached: Bool?
@@ -20,7 +21,7 @@ final class DiskStore: ResponseStore {
     /// - Parameter isCached: whether lookups that do not wait find responses; `nil` if the store
     ///   has no such lookups.
     init(_ store: InMemoryResponseStore, isCached: Bool? = nil) {
-        self.store = store
+        base = store
         self.isCached = isCached
     }
 
@@ -44,9 +45,6 @@ final class DiskStore: ResponseStore {
         notes.withLock { $0.append((operation, isOnLoop)) }
     }
 
-    var invalidationSequence: InvalidationSequence { store.invalidationSequence }
-    var changes: StoreChangeFeed { store.changes }
-
     func resident(_ key: StoreKey) -> [StoredResponse]? { nil }
 
     var blockingLookup: (@Sendable (StoreKey) throws -> [StoredResponse])? { { try self.lookupInPlace($0) } }
@@ -55,7 +53,7 @@ final class DiskStore: ResponseStore {
         guard let isCached else { return nil }
         return { key in
             self.notes.withLock { $0.append(("immediateLookup", false)) }
-            return isCached ? self.store.resident(key) ?? [] : nil
+            return isCached ? self.base.resident(key) ?? [] : nil
         }
     }
 
@@ -63,38 +61,17 @@ final class DiskStore: ResponseStore {
         note("lookupInPlace")
         standing.wait()
         if isFailing.load(ordering: .sequentiallyConsistent) { throw Failure() }
-        return store.resident(key) ?? []
+        return base.resident(key) ?? []
     }
 
     func lookup(_ key: StoreKey) async throws -> [StoredResponse] {
         note("lookup")
         if isFailing.load(ordering: .sequentiallyConsistent) { throw Failure() }
-        return store.resident(key) ?? []
+        return base.resident(key) ?? []
     }
 
     func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {
         note("openBody")
-        return try await store.openBody(of: response, range: range)
-    }
-
-    func beginWrite(_ draft: ResponseDraft, fencingNumber: InvalidationSequence) async throws -> (
-        any StoredResponseWriter
-    )? {
-        try await store.beginWrite(draft, fencingNumber: fencingNumber)
-    }
-
-    func freshen(_ response: StoredResponse, with draft: ResponseDraft, fencingNumber: InvalidationSequence)
-        async throws
-        -> StoredResponse?
-    {
-        try await store.freshen(response, with: draft, fencingNumber: fencingNumber)
-    }
-
-    func withdraw(_ response: StoredResponse) async throws -> Bool { try await store.withdraw(response) }
-
-    func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) async throws
-        -> InvalidationSequence
-    {
-        try await store.invalidate(scope, effect, at: now)
+        return try await base.openBody(of: response, range: range)
     }
 }

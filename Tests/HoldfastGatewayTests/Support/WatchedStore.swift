@@ -4,13 +4,14 @@ import HoldfastTesting
 import NIOCore
 import NIOPosix
 import Synchronization
+import TestSupport
 
 /// A store without memory that records the threads on which its operations run.
-final class WatchedStore: ResponseStore {
-    private let store: InMemoryResponseStore
+final class WatchedStore: ForwardingStore {
+    let base: InMemoryResponseStore
     private let notes = Mutex<[(operation: String, isOnLoop: Bool)]>([])
 
-    init(_ store: InMemoryResponseStore) { self.store = store }
+    init(_ store: InMemoryResponseStore) { base = store }
 
     /// The calls in their order.
     var operations: [String] { notes.withLock { $0.map(\.operation) } }
@@ -22,21 +23,16 @@ final class WatchedStore: ResponseStore {
         notes.withLock { $0.append((operation, isOnLoop)) }
     }
 
-    var invalidationSequence: InvalidationSequence { store.invalidationSequence }
-    var changes: StoreChangeFeed { store.changes }
-
-    func resident(_ key: StoreKey) -> [StoredResponse]? {
-        nil
-    }
+    func resident(_ key: StoreKey) -> [StoredResponse]? { nil }
 
     func lookup(_ key: StoreKey) async throws -> [StoredResponse] {
         note("lookup")
-        return try await store.lookup(key)
+        return try await base.lookup(key)
     }
 
     func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {
         note("openBody")
-        guard let body = try await store.openBody(of: response, range: range) else { return nil }
+        guard let body = try await base.openBody(of: response, range: range) else { return nil }
         return BodyStream(length: body.length) {
             var chunks = body.makeAsyncIterator()
             return {
@@ -50,7 +46,7 @@ final class WatchedStore: ResponseStore {
         any StoredResponseWriter
     )? {
         note("beginWrite")
-        guard let writer = try await store.beginWrite(draft, fencingNumber: fencingNumber) else { return nil }
+        guard let writer = try await base.beginWrite(draft, fencingNumber: fencingNumber) else { return nil }
         return Writer(store: self, writer: writer)
     }
 
@@ -59,15 +55,7 @@ final class WatchedStore: ResponseStore {
         -> StoredResponse?
     {
         note("freshen")
-        return try await store.freshen(response, with: draft, fencingNumber: fencingNumber)
-    }
-
-    func withdraw(_ response: StoredResponse) async throws -> Bool { try await store.withdraw(response) }
-
-    func invalidate(_ scope: InvalidationScope, _ effect: InvalidationEffect, at now: Timestamp) async throws
-        -> InvalidationSequence
-    {
-        try await store.invalidate(scope, effect, at: now)
+        return try await base.freshen(response, with: draft, fencingNumber: fencingNumber)
     }
 
     private struct Writer: StoredResponseWriter {

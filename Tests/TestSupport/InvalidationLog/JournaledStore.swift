@@ -1,11 +1,11 @@
 package import HTTPCache
 package import HTTPCacheSemantics
-import HoldfastTesting
+package import HoldfastTesting
 import Synchronization
 
 /// An in-memory store with an invalidation log. It has the same contracts as a store on disk and
 /// its log.
-package final class JournaledStore: ResponseStore {
+package final class JournaledStore: ForwardingStore {
     struct State {
         /// The journal; `nil` before the store has joined a fleet log.
         var journal: InMemoryJournal?
@@ -47,34 +47,7 @@ package final class JournaledStore: ResponseStore {
 
     // MARK: ResponseStore
 
-    package var invalidationSequence: InvalidationSequence { responses.invalidationSequence }
-
-    package var changes: StoreChangeFeed { responses.changes }
-
-    package func resident(_ key: StoreKey) -> [StoredResponse]? { responses.resident(key) }
-
-    package func lookup(_ key: StoreKey) async throws -> [StoredResponse] { try await responses.lookup(key) }
-
-    package func openBody(of response: StoredResponse, range: Range<Int64>?) async throws -> BodyStream? {
-        try await responses.openBody(of: response, range: range)
-    }
-
-    package func beginWrite(
-        _ draft: ResponseDraft,
-        fencingNumber: InvalidationSequence
-    ) async throws -> (any StoredResponseWriter)? {
-        try await responses.beginWrite(draft, fencingNumber: fencingNumber)
-    }
-
-    package func freshen(
-        _ response: StoredResponse,
-        with draft: ResponseDraft,
-        fencingNumber: InvalidationSequence
-    ) async throws -> StoredResponse? {
-        try await responses.freshen(response, with: draft, fencingNumber: fencingNumber)
-    }
-
-    package func withdraw(_ response: StoredResponse) async throws -> Bool { try await responses.withdraw(response) }
+    package var base: InMemoryResponseStore { responses }
 
     package func invalidate(
         _ scope: InvalidationScope,
