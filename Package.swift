@@ -322,7 +322,7 @@ let package = Package(
         // logs, processor time.
         .target(
             name: "TestSupport",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes, logging],
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes, nioSSL, logging],
             path: "Tests/TestSupport"
         ),
         // Fleets in memory, and the contracts that they and those on Redis keep.

@@ -3,6 +3,7 @@ import HTTPCacheSemantics
 import HoldfastConfiguration
 import HoldfastGateway
 import HoldfastTesting
+import TestSupport
 import Testing
 
 /// docs/attacks.md, 78: the host that is keyed is the host that is sent. The origin writes what it
@@ -46,8 +47,8 @@ struct HostSpellingTests {
     }
 
     private func withGateway(isSecure: Bool, _ body: (RunningGateway, RawOrigin) async throws -> Void) async throws {
-        try await TestCertificate.withTrustRoots { roots in
-            try await RawOrigin.with(tls: isSecure ? TestCertificate.serverContext() : nil, respond: Self.echo) {
+        try await TestCertificates.withTrustRoots { roots in
+            try await RawOrigin.with(tls: isSecure ? TestCertificates.serverContext() : nil, respond: Self.echo) {
                 origin in
                 try await RunningGateway.with(
                     origin: origin.url,

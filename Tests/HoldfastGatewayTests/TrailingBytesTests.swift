@@ -5,6 +5,7 @@ import HoldfastTesting
 import NIOCore
 import NIOSSL
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HoldfastGateway
@@ -121,7 +122,7 @@ struct TrailingBytesTests {
         let (lies, written) = (Counter(), Counter())
         let target = "/lie"
         try await RawOrigin.with(
-            tls: sample.isSecure ? TestCertificate.serverContext() : nil,
+            tls: sample.isSecure ? TestCertificates.serverContext() : nil,
             respond: { request in
                 guard request.line.contains(" \(target) ") else { return .ok("next", fields: Self.cacheable) }
                 guard isLying.load(ordering: .relaxed) else { return .ok("true", fields: Self.cacheable) }
@@ -268,7 +269,7 @@ struct TrailingBytesTests {
     private static let cacheable = "Cache-Control: max-age=60\r\nETag: \"1\"\r\nX-Turn: 1\r\n"
 
     private static func withGateway(_ origin: RawOrigin, _ body: (RunningGateway) async throws -> Void) async throws {
-        try await TestCertificate.withTrustRoots { roots in
+        try await TestCertificates.withTrustRoots { roots in
             try await RunningGateway.with(
                 origin: origin.url,
                 configureTransport: { configuration in

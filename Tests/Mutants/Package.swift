@@ -112,7 +112,7 @@ let package = Package(
         ),
         .target(
             name: "TestSupport",
-            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes, logging],
+            dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes, nioSSL, logging],
             path: "Tests/TestSupport"
         ),
         .target(

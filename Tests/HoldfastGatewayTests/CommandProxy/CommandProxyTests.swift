@@ -1,6 +1,7 @@
 import HTTP2Client
 import HoldfastTesting
 import OriginConnections
+import TestSupport
 import Testing
 
 @testable import HoldfastGateway
@@ -13,7 +14,7 @@ import Testing
         isSecure: Bool = true,
         _ body: (RawOrigin) async throws -> Void
     ) async throws {
-        let tls = isSecure ? try TestCertificate.serverContext() : nil
+        let tls = isSecure ? try TestCertificates.serverContext() : nil
         try await RawOrigin.with([], tls: tls, respond: { .ok($0.line, fields: Self.fresh) }, body)
     }
 

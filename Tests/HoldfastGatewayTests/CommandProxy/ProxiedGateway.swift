@@ -3,6 +3,7 @@ import HoldfastTesting
 import NIOSSL
 import OriginConnections
 import Synchronization
+import TestSupport
 
 @testable import HoldfastGateway
 
@@ -38,10 +39,10 @@ struct ProxiedGateway {
             credentials: credentials,
             ports: ports,
             certificates: certificates,
-            key: TestCertificate.key,
+            key: TestCertificates.serverKey,
             report: { event in reported.events.withLock { _ = $0.insert(event) } }
         )
-        try await TestCertificate.withTrustRoots { roots in
+        try await TestCertificates.withTrustRoots { roots in
             try await RunningGateway.with(
                 origin: "http://unused.invalid",
                 configure: {
@@ -65,7 +66,7 @@ struct ProxiedGateway {
     /// - Parameter protocols: those that the client names, such as `h2`.
     static func client(isVerifying: Bool = true, protocols: [String] = []) throws -> NIOSSLContext {
         var configuration = TLSConfiguration.makeClientConfiguration()
-        let root = try NIOSSLCertificate(bytes: Array(TestCertificate.certificate.utf8), format: .pem)
+        let root = try NIOSSLCertificate(bytes: Array(TestCertificates.server.utf8), format: .pem)
         configuration.trustRoots = .certificates([root])
         configuration.applicationProtocols = protocols
         if !isVerifying { configuration.certificateVerification = .none }
@@ -107,7 +108,7 @@ struct LocalhostCertificates: TunnelCertificates {
     func certificate(for host: String, _ completion: @escaping @Sendable (Result<[UInt8], any Error>) -> Void) {
         completion(
             Result {
-                try NIOSSLCertificate(bytes: Array(TestCertificate.certificate.utf8), format: .pem).toDERBytes()
+                try NIOSSLCertificate(bytes: Array(TestCertificates.server.utf8), format: .pem).toDERBytes()
             }
         )
     }

@@ -44,8 +44,9 @@ struct HTTP2FlushTests {
                     try await client.send(FrameClient.window(1 << 26, on: 0))
                     _ = await client.frame { $0.type == FrameClient.Frame.settings }
                     let channel = try #require(gateway.server.connections.channels.first)
+                    let ping = FrameClient.Frame(type: FrameClient.Frame.ping, payload: Array("12345678".utf8))
                     try await channel.eventLoop.submit {
-                        let handler = FlushHandler(deed) { gates.open("deed") }
+                        let handler = FlushHandler(deed, reading: ping.bytes) { gates.open("deed") }
                         try channel.pipeline.syncOperations.addHandler(handler, position: .first)
                     }.get()
                     let streams: Set<UInt32> = [1, 3, 5, 7]
@@ -55,36 +56,5 @@ struct HTTP2FlushTests {
                 }
             }
         }
-    }
-}
-
-/// Does something within each of its first flushes.
-private final class FlushHandler: ChannelOutboundHandler {
-    typealias OutboundIn = ByteBuffer
-
-    enum Deed: Sendable { case read, close }
-
-    private let deed: Deed
-    private let whenDone: @Sendable () -> Void
-    private var rest = 20
-
-    init(_ deed: Deed, whenDone: @escaping @Sendable () -> Void) {
-        self.deed = deed
-        self.whenDone = whenDone
-    }
-
-    func flush(context: ChannelHandlerContext) {
-        context.flush()
-        guard rest > 0 else { return }
-        rest -= 1
-        switch deed {
-        case .read:
-            let ping = FrameClient.Frame(type: FrameClient.Frame.ping, payload: Array("12345678".utf8))
-            context.fireChannelRead(NIOAny(ByteBuffer(bytes: ping.bytes)))
-            context.fireChannelReadComplete()
-        case .close:
-            context.close(promise: nil)
-        }
-        whenDone()
     }
 }

@@ -5,6 +5,7 @@ import HoldfastMetrics
 import HoldfastTesting
 import NIOSSL
 import Synchronization
+import TestSupport
 import Testing
 
 /// Origins with several servers, on real sockets.
@@ -37,7 +38,7 @@ import Testing
         case .isSilent: try await run(.silence)
         case .hangsUp: try await run(.hangUp)
         // The common roots of the gateway do not have it.
-        case .hasAWrongCertificate: try await run(tls: TestCertificate.serverContext(), .ok("wrong"))
+        case .hasAWrongCertificate: try await run(tls: TestCertificates.serverContext(), .ok("wrong"))
         case .neverShakesHands:
             try await RawOrigin.with(respond: { _ in .silence }) {
                 try await body("https://\($0.authority)", $0)

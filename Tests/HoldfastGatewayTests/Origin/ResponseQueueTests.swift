@@ -5,6 +5,7 @@ import HoldfastMetrics
 import HoldfastTesting
 import NIOCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HoldfastGateway
@@ -34,8 +35,8 @@ struct ResponseQueueTests {
         respond: @escaping @Sendable (RawOrigin.Request) -> RawOrigin.Step,
         _ body: (RunningGateway, RawOrigin) async throws -> Void
     ) async throws {
-        try await TestCertificate.withTrustRoots { roots in
-            let tls = isSecure ? try TestCertificate.serverContext() : nil
+        try await TestCertificates.withTrustRoots { roots in
+            let tls = isSecure ? try TestCertificates.serverContext() : nil
             try await RawOrigin.with(tls: tls, respond: respond) { origin in
                 var settings = Configuration.Origin(url: origin.url)
                 settings.mirrors = mirrors

@@ -113,7 +113,7 @@ final class RawOrigin: Sendable {
     /// Runs an origin for the duration of the body.
     ///
     /// - Parameters:
-    ///   - tls: with ``TestCertificate``, say; `nil` for plain TCP.
+    ///   - tls: with ``TestCertificates``, say; `nil` for plain TCP.
     ///   - respond: the step for a request beyond the script.
     static func with<Value>(
         _ steps: [Step] = [],

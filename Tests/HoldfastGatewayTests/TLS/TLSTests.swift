@@ -1,14 +1,15 @@
 import HoldfastConfiguration
 import HoldfastGateway
 import HoldfastTesting
+import TestSupport
 import Testing
 
 @Suite("TLS towards the origin", .timeLimit(.minutes(20)))
 struct TLSTests {
     @Test("A trusted origin is reached by address and by name", arguments: ["127.0.0.1", "localhost"])
     func trusts(host: String) async throws {
-        try await TestCertificate.withTrustRoots { roots in
-            try await RawOrigin.with([.ok("a"), .ok("b")], tls: TestCertificate.serverContext()) { origin in
+        try await TestCertificates.withTrustRoots { roots in
+            try await RawOrigin.with([.ok("a"), .ok("b")], tls: TestCertificates.serverContext()) { origin in
                 try await RunningGateway.with(
                     origin: "https://\(host):\(origin.port)",
                     configureTransport: { $0.trustRootsFile = roots }
@@ -64,7 +65,7 @@ struct TLSTests {
 
     /// Mutant: a TLS configuration without verification.
     @Test("An untrusted origin is a 502, and sees no request") func distrusts() async throws {
-        try await RawOrigin.with([.ok("a")], tls: TestCertificate.serverContext()) { origin in
+        try await RawOrigin.with([.ok("a")], tls: TestCertificates.serverContext()) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let response = try await gateway.get("/")
                 #expect(response.status == 502)
@@ -78,9 +79,9 @@ struct TLSTests {
     @Test("Content delimited by the close is complete only with TLS's close alert") func requiresClosure() async throws
     {
         let head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n\r\nhello"
-        try await TestCertificate.withTrustRoots { roots in
+        try await TestCertificates.withTrustRoots { roots in
             let steps: [RawOrigin.Step] = [.respondAndClose(head), .respondAndReset(Array(head.utf8))]
-            try await RawOrigin.with(steps, tls: TestCertificate.serverContext()) { origin in
+            try await RawOrigin.with(steps, tls: TestCertificates.serverContext()) { origin in
                 try await RunningGateway.with(
                     origin: origin.url,
                     configureTransport: { $0.trustRootsFile = roots }

@@ -1,6 +1,7 @@
 import HTTPCache
 import HoldfastConfiguration
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import HoldfastGateway
@@ -225,8 +226,8 @@ extension UpgradeTests {
             try await origin.write("second")
             await origin.close()
         }
-        try await TestCertificate.withTrustRoots { roots in
-            try await RawOrigin.with([step], tls: try TestCertificate.serverContext()) { origin in
+        try await TestCertificates.withTrustRoots { roots in
+            try await RawOrigin.with([step], tls: try TestCertificates.serverContext()) { origin in
                 try await CertificateFolder.with { folder in
                     let tls = Configuration.TLS(certificates: [try folder.make("a", "DNS:a.example")])
                     let client = try folder.client(trusting: "a")

@@ -1,11 +1,11 @@
-import NIOSSL
+package import NIOSSL
 
 /// A certificate for `localhost` and 127.0.0.1, and one for a client, valid from 2020 to 2120. Only
 /// tests that name them trust them.
 ///
 /// Their keys are no secrets: they protect only the tests' connections to themselves.
-enum TestCertificates {
-    static let server = """
+package enum TestCertificates {
+    package static let server = """
         -----BEGIN CERTIFICATE-----
         MIIBYzCCAQqgAwIBAgIBATAKBggqhkjOPQQDAjAUMRIwEAYDVQQDDAlsb2NhbGhv
         c3QwIBcNMjAwMTAxMDAwMDAwWhgPMjEyMDAxMDEwMDAwMDBaMBQxEjAQBgNVBAMM
@@ -18,7 +18,7 @@ enum TestCertificates {
         -----END CERTIFICATE-----
         """
 
-    static let serverKey = """
+    package static let serverKey = """
         -----BEGIN PRIVATE KEY-----
         MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgmtdZqxRPpJet43c4
         1KLNnNLIC6cw9T6U84GjzzRg57ChRANCAASd6hU6M3wolGHevjbtcUrFGBQwnp0e
@@ -26,7 +26,7 @@ enum TestCertificates {
         -----END PRIVATE KEY-----
         """
 
-    static let client = """
+    package static let client = """
         -----BEGIN CERTIFICATE-----
         MIIBRTCB66ADAgECAgEBMAoGCCqGSM49BAMCMBExDzANBgNVBAMMBmNsaWVudDAg
         Fw0yMDAxMDEwMDAwMDBaGA8yMTIwMDEwMTAwMDAwMFowETEPMA0GA1UEAwwGY2xp
@@ -38,7 +38,7 @@ enum TestCertificates {
         -----END CERTIFICATE-----
         """
 
-    static let clientKey = """
+    package static let clientKey = """
         -----BEGIN PRIVATE KEY-----
         MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQglKUME9EglMQvZJMB
         WLc/NkymkDnoXQzhMXYWIMq1jmuhRANCAASk2r+pt2p4RnGCQ2o1gVyoqVjvnn3K
@@ -47,7 +47,7 @@ enum TestCertificates {
         """
 
     /// The client's key, encrypted with a passphrase.
-    static let encryptedKey = """
+    package static let encryptedKey = """
         -----BEGIN ENCRYPTED PRIVATE KEY-----
         MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAgLYiBIMch/FAICCAAw
         DAYIKoZIhvcNAgkFADAdBglghkgBZQMEAQIEEJdWLWnwAsPrxPd9LPkLF5MEgZDW
@@ -58,7 +58,7 @@ enum TestCertificates {
         """
 
     /// - Parameter requestsClient: whether only the client with `client` may connect.
-    static func serverContext(requestsClient: Bool = false) throws -> NIOSSLContext {
+    package static func serverContext(requestsClient: Bool = false) throws -> NIOSSLContext {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: [.certificate(try NIOSSLCertificate(bytes: Array(server.utf8), format: .pem))],
             privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(serverKey.utf8), format: .pem))
@@ -68,5 +68,13 @@ enum TestCertificates {
             configuration.trustRoots = .certificates([try NIOSSLCertificate(bytes: Array(client.utf8), format: .pem)])
         }
         return try NIOSSLContext(configuration: configuration)
+    }
+    /// - Parameter body: gets the path of a file with the server's certificate.
+    package static func withTrustRoots<Value>(_ body: (String) async throws -> Value) async throws -> Value {
+        let folder = try TemporaryFolder()
+        defer { withExtendedLifetime(folder) {} }
+        let file = folder.path + "/roots.pem"
+        try writeFile(file, Array(server.utf8))
+        return try await body(file)
     }
 }
