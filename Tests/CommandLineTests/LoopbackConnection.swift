@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A TCP connection, closed when it is released.
@@ -6,33 +7,7 @@ final class LoopbackConnection {
     private let descriptor: Int32
 
     init(port: Int) throws {
-        descriptor = try #require(Self.connected(port: port))
-    }
-
-    /// Returns a socket that is connected to a port of this machine; `nil`, and `errno`, if that
-    /// fails.
-    static func connected(port: Int) -> Int32? {
-        #if canImport(Darwin)
-            let kind = SOCK_STREAM
-        #else
-            let kind = Int32(SOCK_STREAM.rawValue)
-        #endif
-        let descriptor = socket(AF_INET, kind, 0)
-        guard descriptor >= 0 else { return nil }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(port).bigEndian
-        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
-        let isConnected = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
-            }
-        }
-        if isConnected { return descriptor }
-        let code = errno
-        close(descriptor)
-        errno = code
-        return nil
+        descriptor = try #require(LoopbackSocket.connected(to: port))
     }
 
     deinit {

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// A client's connection to a gateway that restarts. Its calls block, so call them on a thread of
 /// their own.
@@ -10,7 +11,7 @@ final class RestartConnection: Sendable {
     private let descriptor: Int32
 
     init(port: Int) throws {
-        guard let descriptor = LoopbackConnection.connected(port: port) else {
+        guard let descriptor = LoopbackSocket.connected(to: port) else {
             throw Failure(description: "not connected: \(errno)")
         }
         self.descriptor = descriptor

@@ -153,7 +153,7 @@ import Testing
 
     @Test(arguments: [1, 30]) func slowConnectFailsWithConnectTimeout(_ requests: Int) async throws {
         let configuration = HTTPClientTransport.Configuration(connectTimeout: .milliseconds(200))  // passes
-        let listener = SilentListener()
+        let listener = try SilentListener()
         listener.fill()
         try await HTTPClientTransport.with(configuration) { transport in
             await withTaskGroup(of: TransportError.Code?.self) { group in
@@ -170,7 +170,7 @@ import Testing
             connectTimeout: .milliseconds(200),  // passes
             idleTimeout: Self.patience
         )
-        let listener = SilentListener()
+        let listener = try SilentListener()
         try await HTTPClientTransport.with(configuration) { transport in
             await withTaskGroup(of: Void.self) { group in
                 group.addTask {
@@ -211,24 +211,13 @@ import Testing
 /// A socket that listens and accepts connections only on demand. With a full queue the system drops
 /// packets to it, as for an origin that is gone.
 private final class SilentListener: Sendable {
-    private let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    private let others = Mutex<[Int32]>([])
-    private let port: UInt16
+    private let listener: CInt
+    private let others = Mutex<[CInt]>([])
+    private let port: Int
 
     var url: String { "http://127.0.0.1:\(port)" }
 
-    init() {
-        var address = Self.loopback(0)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let listener = listener
-        withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                #expect(bind(listener, address, length) == 0 && listen(listener, 0) == 0)
-                #expect(getsockname(listener, address, &length) == 0)
-            }
-        }
-        port = UInt16(bigEndian: address.sin_port)
-    }
+    init() throws { (listener, port) = try LoopbackSocket.listening(backlog: 0) }
 
     deinit {
         for other in others.withLock({ $0 }) { close(other) }
@@ -237,16 +226,7 @@ private final class SilentListener: Sendable {
 
     /// Fills the queue of connections.
     func fill() {
-        var address = Self.loopback(port)
-        for _ in 0..<4 {
-            let other = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
-            withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    _ = connect(other, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-                }
-            }
-            others.withLock { $0.append(other) }
-        }
+        for _ in 0..<4 { others.withLock { $0.append(LoopbackSocket.connecting(to: port)) } }
     }
 
     /// Accepts one connection and waits until something was sent on it.
@@ -269,13 +249,5 @@ private final class SilentListener: Sendable {
                 await Task.yield()
             }
         }
-    }
-
-    private static func loopback(_ port: UInt16) -> sockaddr_in {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        address.sin_port = port.bigEndian
-        return address
     }
 }

@@ -1,4 +1,5 @@
 import NIOCore
+import TestSupport
 import Testing
 
 #if canImport(Glibc)
@@ -27,7 +28,9 @@ struct DescriptorTests {
                     guard let last = taken.popLast() else { throw Unexpected("No descriptor was taken.") }
                     close(last)
                     // The last free descriptor is for this client.
-                    let waiting = try connect(to: gateway.port)
+                    guard let waiting = LoopbackSocket.connected(to: gateway.port) else {
+                        throw Unexpected("connect: \(errno)")
+                    }
                     try await stayIdle(serving: open)
                     for descriptor in taken { close(descriptor) }
                     try getAndClose(waiting)
@@ -86,25 +89,6 @@ struct DescriptorTests {
             guard descriptor >= 0 else { return taken }
             taken.append(descriptor)
         }
-    }
-
-    private static func connect(to port: Int) throws -> CInt {
-        let address = try SocketAddress(ipAddress: "127.0.0.1", port: port)
-        #if canImport(Glibc)
-            let stream = CInt(SOCK_STREAM.rawValue)
-        #else
-            let stream = SOCK_STREAM
-        #endif
-        let descriptor = socket(AF_INET, stream, 0)
-        #if canImport(Glibc)
-            let outcome = address.withSockAddr { Glibc.connect(descriptor, $0, socklen_t($1)) }
-        #elseif canImport(Musl)
-            let outcome = address.withSockAddr { Musl.connect(descriptor, $0, socklen_t($1)) }
-        #else
-            let outcome = address.withSockAddr { Darwin.connect(descriptor, $0, socklen_t($1)) }
-        #endif
-        guard descriptor >= 0, outcome == 0 else { throw Unexpected("connect: \(errno)") }
-        return descriptor
     }
 
     /// The processor time of all threads.

@@ -110,7 +110,7 @@ struct UnixListenerTests {
     @Test("If one listener cannot be used, none stays open") func opensAllOrNone() async throws {
         try await withFolder { folder in
             try await withOrigin { origin in
-                let holder = try #require(ListeningDescriptor())
+                let holder = try ListeningDescriptor()
                 var refusal: (any Error)?
                 do {
                     try await RunningGateway.with(
@@ -222,7 +222,7 @@ struct UnixListenerTests {
 
     @Test("Connections that wait while one gateway ends and another one starts are served")
     func inheritedSocketKeepsItsQueue() async throws {
-        let socket = try #require(ListeningDescriptor())
+        let socket = try ListeningDescriptor()
         let inherited = try InheritedSocket(descriptor: socket.descriptor)
         #expect(inherited.address == ListenAddress(host: "127.0.0.1", port: socket.port))
         try await withOrigin { origin in
@@ -326,20 +326,7 @@ final class ListeningDescriptor: Sendable {
     let descriptor: CInt
     let port: Int
 
-    init?() {
-        #if canImport(Darwin)
-            let kind = SOCK_STREAM
-        #else
-            let kind = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
-        #endif
-        let descriptor = socket(AF_INET, kind, 0)
-        guard descriptor >= 0, let address = try? SocketAddress(ipAddress: "127.0.0.1", port: 0),
-            address.withSockAddr({ bind(descriptor, $0, socklen_t($1)) }) == 0, listen(descriptor, SOMAXCONN) == 0,
-            let inherited = try? InheritedSocket(descriptor: descriptor)
-        else { return nil }
-        self.descriptor = descriptor
-        port = inherited.address.port
-    }
+    init() throws { (descriptor, port) = try LoopbackSocket.listening(backlog: SOMAXCONN) }
 
     deinit { close(descriptor) }
 

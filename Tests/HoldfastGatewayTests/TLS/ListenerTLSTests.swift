@@ -215,7 +215,7 @@ import Testing
 
     @Test("A socket of a manager has the TLS of the listener with its address, and none is served without by mistake")
     func socketsOfAManagerHaveTheTLSOfTheirAddress() throws {
-        let socket = try #require(ListeningDescriptor())
+        let socket = try ListeningDescriptor()
         let inherited = try InheritedSocket(descriptor: socket.descriptor)
         let tls = Configuration.TLS(certificates: [.init(name: "a", chain: "a.pem", key: "a.key")])
         let (same, other) = (inherited.address, ListenAddress(host: "127.0.0.1", port: 1))

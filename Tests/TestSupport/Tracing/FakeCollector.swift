@@ -27,26 +27,9 @@ package final class FakeCollector: Sendable {
 
     /// - Parameter replies: status lines and fields of the first responses; then all are 200.
     package init(replies: [String] = [], _ trouble: Trouble? = nil) throws {
-        #if canImport(Darwin)
-            let kind = SOCK_STREAM
-        #else
-            let kind = Int32(SOCK_STREAM.rawValue)
-        #endif
-        let listener = socket(AF_INET, kind, 0)
-        guard listener >= 0 else { throw TestFailure("socket: \(errno)") }
-        self.listener = listener
+        let (listener, port) = try LoopbackSocket.listening(backlog: 64)
+        (self.listener, self.port) = (listener, port)
         self.trouble = trouble
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        inet_pton(AF_INET, "127.0.0.1", &address.sin_addr)
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, length) == 0 && listen(listener, 64) == 0 && getsockname(listener, $0, &length) == 0
-            }
-        }
-        guard isListening else { throw TestFailure("listen: \(errno)") }
-        port = Int(UInt16(bigEndian: address.sin_port))
         state.withLock { $0.replies = replies }
         guard trouble != .gone else {
             stop()
