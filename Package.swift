@@ -319,7 +319,7 @@ let package = Package(
         ),
 
         // Code that several test targets use: contracts of protocols that are not public, folders,
-        // logs, processor time.
+        // logs, sockets, certificates, processor time.
         .target(
             name: "TestSupport",
             dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes, nioSSL, logging],
