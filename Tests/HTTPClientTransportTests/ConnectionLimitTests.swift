@@ -25,17 +25,6 @@ import Testing
         TransportRequest(head: try HTTPRequest(url: url))
     }
 
-    /// The code of the error with which a request ends.
-    private func code(_ transport: HTTPClientTransport, _ url: String) async -> TransportError.Code? {
-        do {
-            let response = try await transport.send(try request(url))
-            _ = try await response.body.collect(upTo: 1 << 20)
-            return nil
-        } catch {
-            return (error as? TransportError)?.code
-        }
-    }
-
     @Test func sendsTwoHundredRequestsConcurrently() async throws {
         try await SampleOrigin.withOrigin { origin in
             try await HTTPClientTransport.with { transport in

@@ -7,6 +7,9 @@ import SampleOrigin
 import TestSupport
 import Testing
 
+// It has a gate of another kind than the sample origin.
+import struct HoldfastTesting.SeededRandom
+
 @Suite(.timeLimit(.minutes(20))) struct HTTPClientTransportTests {
     private func withTransport<Value>(
         _ configuration: HTTPClientTransport.Configuration = .patient,
@@ -24,17 +27,6 @@ import Testing
         body: BodyStream? = nil
     ) throws -> TransportRequest {
         TransportRequest(head: try HTTPRequest(method, url: url, fields: fields), body: body)
-    }
-
-    /// The code of the error with which a request ends.
-    private func code(_ transport: HTTPClientTransport, _ url: String) async -> TransportError.Code? {
-        do {
-            let response = try await transport.send(try request(url))
-            _ = try await response.body.collect(upTo: 1 << 20)
-            return nil
-        } catch {
-            return (error as? TransportError)?.code
-        }
     }
 
     /// docs/architecture.md, "The key": the transport sends the target of the key, byte for byte.
@@ -66,7 +58,7 @@ import Testing
 
     @Test func sendsTheKeyedTargetForRandomURLs() async throws {
         let seed: UInt64 = 1
-        var random = SplitMix64(state: seed)
+        var random = SeededRandom(seed: seed)
         let alphabet = Array("abzAZ09-._~:/?[]@!$&'()*+,;=%|\\\"<>{}^` éß日\u{7E}%2F%2e%zz")
         try await withTransport { origin, transport in
             var sent = 0
@@ -270,17 +262,5 @@ import Testing
                 #expect(!"\(error)".contains("secret") && "\(error)".contains(origin.authority))
             }
         }
-    }
-}
-
-/// A small generator with a seed that can be printed.
-struct SplitMix64: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -22,19 +22,6 @@ import Testing
         return TransportRequest(head: head, body: body)
     }
 
-    /// The code of the error with which a request ends.
-    private static func code(_ transport: HTTPClientTransport, _ request: TransportRequest) async
-        -> TransportError.Code?
-    {
-        do {
-            let response = try await transport.send(request)
-            _ = try await response.body.collect(upTo: 1 << 20)
-            return nil
-        } catch {
-            return (error as? TransportError)?.code
-        }
-    }
-
     /// The codes of thirty requests at once.
     private static func codes(
         _ transport: HTTPClientTransport,
@@ -88,7 +75,7 @@ import Testing
             try await CuttingOrigin.with { _ in
                 .close()
             } _: { origin in
-                #expect(await Self.code(transport, Self.request(origin, "/")) == .connectionClosed)
+                #expect(await code(transport, Self.request(origin, "/")) == .connectionClosed)
                 #expect(origin.requests.count == 2 && origin.connectionCount == 2)
             }
         }
@@ -146,13 +133,13 @@ import Testing
         try await HTTPClientTransport.with(logger: log.logger(.debug)) { transport in
             let held = try HeldPort()
             let head = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:\(held.port)", path: "/")
-            #expect(await Self.code(transport, TransportRequest(head: head)) == .connect)
+            #expect(await code(transport, TransportRequest(head: head)) == .connect)
             #expect(log.lines.allSatisfy { !$0.hasPrefix("Repeating") })
             // The messages do show a repeated request.
             try await CuttingOrigin.with { _ in
                 .close()
             } _: { origin in
-                _ = await Self.code(transport, Self.request(origin, "/"))
+                _ = await code(transport, Self.request(origin, "/"))
             }
             #expect(log.lines.filter { $0.hasPrefix("Repeating") }.count == 1)
         }
