@@ -111,6 +111,32 @@ import Testing
         #expect(fixture.transport.requests.count == 2)
     }
 
+    /// The origin accepts connections and answers nothing, so another target is probed at once, but
+    /// nothing may be requested there.
+    ///
+    /// Mutant: `forbidden-probe-is-repeated-at-once`.
+    @Test func probeThatTheModeForbidsWaits() async throws {
+        struct NoProbes: TargetModes {
+            func mode(for target: TargetURI) -> OfflineMode? { target.path.count < 12 ? .offline : nil }
+        }
+        let fixture = EngineFixture()
+        fixture.engine.targetModes = NoProbes()
+        for name in ["first", "second", "third"] {
+            let url = "https://a.example/content/\(name)"
+            fixture.transport.script(url, .failure(.connectionClosed))
+            #expect(await fixture.failure(url) == .originUnreachable)
+        }
+        await fixture.sleeper.sleepers(atLeast: 1)
+        #expect(fixture.transport.requests.count == 3)
+        // The next attempt waits too.
+        fixture.sleeper.advance(by: .seconds(1))
+        await fixture.sleeper.sleepers(atLeast: 1)
+        fixture.engine.targetModes = nil
+        fixture.transport.script("https://a.example/", .fresh("root"))
+        fixture.sleeper.advance(by: .seconds(1))
+        await fixture.transport.waitForRequests(4)
+    }
+
     @Test func missIsTriedOnceThenRejectedAtOnce() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .failure(.connect))

@@ -198,18 +198,21 @@ extension CacheEngine {
     /// The engine is retained only during a probe, so that an engine that is no longer used can be
     /// released.
     private static func probe(_ origin: Origin, _ engine: () -> CacheEngine?) async {
-        while let delay = engine()?.nextProbe(of: origin) {
+        var isAllowed = true
+        while let delay = engine()?.nextProbe(of: origin, isAllowed: isAllowed) {
             guard let sleeper = engine()?.sleeper, (try? await sleeper.sleep(for: delay)) != nil,
                 let engine = engine(), !Task.isCancelled
             else { return }
-            await engine.probe(origin)
+            isAllowed = await engine.probe(origin)
         }
     }
 
-    private func nextProbe(of origin: Origin) -> Duration? {
+    /// - Parameter isAllowed: whether the mode allowed the last probe.
+    private func nextProbe(of origin: Origin, isAllowed: Bool) -> Duration? {
         guard var delay = origins.nextProbe(origin, jitter: jitter()) else { return nil }
-        // In the other modes, no probe is sent, so the delay need not be short.
-        if mode != .automatic { delay = max(delay, options.breaker.initialBackOff) }
+        // The first probe is sent at once. Without a delay, so would the next be, until the mode
+        // changes.
+        if !isAllowed { delay = max(delay, options.breaker.initialBackOff) }
         origins.willProbe(origin, at: clock.now().adding(delay))
         return delay
     }
@@ -217,24 +220,27 @@ extension CacheEngine {
     /// Sends one probe. If no connection could be opened, it repeats the last failed request, so
     /// that the response renews the stored response. Otherwise it requests the head of a different
     /// target.
-    private func probe(_ origin: Origin) async {
+    ///
+    /// - Returns: whether the mode allowed a probe.
+    private func probe(_ origin: Origin) async -> Bool {
         // In `offline` mode, no socket is opened, not even for a probe. In the other modes, the
         // breaker does not apply.
-        guard mode == .automatic else { return }
+        guard mode == .automatic else { return false }
         var hasFailed = false
         if let request = origins.probe(origin, among: probeRequests(of: origin)) {
             guard leads(request, to: origin) else {
                 origins.forget(origin, at: clock.now())
-                return
+                return true
             }
-            guard mode(for: request) != .offline else { return }
+            guard mode(for: request) != .offline else { return false }
             hasFailed = await !sendProbe(request, to: origin)
         }
         // A canceled probe is not evidence of a failure, because it is canceled when another
         // request gets a response.
-        guard !Task.isCancelled else { return }
+        guard !Task.isCancelled else { return true }
         if hasFailed { telemetry.origins.probed(origin, .failed) }
         if origins.probeFailed(origin, at: clock.now()) { becameUnreachable(origin) }
+        return true
     }
 
     /// Whether a probe's target still has this origin. After a reload, another origin may get the
