@@ -53,7 +53,7 @@ final class InFlightFetches: Sendable {
         /// The numbers of the fetches that are storing parts, by selecting header fields, and the
         /// callers that wait for them.
         private var parts: [HTTPFields: Set<UInt64>] = [:]
-        private var waiting: [CheckedContinuation<Void, Never>] = []
+        private var waiting: [HTTPFields: [CheckedContinuation<Void, Never>]] = [:]
 
         /// The in-flight fetches that others may join.
         var joinable: [InFlightFetch] { (inFlight.map { [$0] } ?? []) + byCredentials.values }
@@ -99,19 +99,17 @@ final class InFlightFetches: Sendable {
         /// - Returns: whether parts are being stored, so that the caller is resumed later.
         mutating func wait(_ variant: HTTPFields, _ continuation: CheckedContinuation<Void, Never>) -> Bool {
             guard parts[variant] != nil else { return false }
-            waiting.append(continuation)
+            waiting[variant, default: []].append(continuation)
             return true
         }
 
         /// - Returns: the callers to resume, because the last part of a variant is stored.
         mutating func endPart(_ number: UInt64) -> [CheckedContinuation<Void, Never>] {
-            for (variant, numbers) in parts where numbers.contains(number) {
-                parts[variant] = numbers.count == 1 ? nil : numbers.subtracting([number])
-                guard numbers.count == 1 else { return [] }
-                defer { waiting = [] }
-                return waiting
-            }
-            return []
+            guard let variant = parts.first(where: { $0.value.contains(number) })?.key else { return [] }
+            parts[variant]?.remove(number)
+            guard parts[variant]?.isEmpty == true else { return [] }
+            parts[variant] = nil
+            return waiting.removeValue(forKey: variant) ?? []
         }
     }
 
