@@ -135,8 +135,7 @@ final class ClientExchange: @unchecked Sendable {
         case .lookUp(let lookup):
             // A hit from disk is never kept in the hot table.
             hotKey = nil
-            if let found = lookup.readAtOnce() { return receive(found, for: attempt) }
-            lookUpOnThread(lookup, for: attempt)
+            lookUp(lookup, for: attempt)
         case .fetch:
             // Requests that can be served immediately come first.
             session.executor.perform { self.fetch(attempt) }
@@ -145,8 +144,7 @@ final class ClientExchange: @unchecked Sendable {
         }
     }
 
-    /// Performs a lookup on a thread that may wait for a disk.
-    private func lookUpOnThread(_ lookup: StoredLookup, for attempt: ExchangeAttempt) {
+    private func lookUp(_ lookup: StoredLookup, for attempt: ExchangeAttempt) {
         let tasks = session.service.tasks
         tasks.begin()
         let isBegun = session.lookups.begin(lookup) {

@@ -1,13 +1,14 @@
-import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastTesting
 import Logging
+import NIOCore
 import NIOPosix
 import Synchronization
 import Testing
 
 @testable import EventLoops
+@testable import HTTPCache
 @testable import HoldfastGateway
 
 @Suite("Lookups for a loop", .timeLimit(.minutes(20)))
@@ -97,5 +98,49 @@ struct DiskLookupsTests {
             #expect(answered.load(ordering: .relaxed) == taken)
             #expect(standing.operationsOnLoops == [])
         }
+    }
+
+    /// Mutant: `loop-responds-after-each-lookup`.
+    @Test(
+        "Results that the loop reads itself are returned together",
+        arguments: [(1, 0), (63, 0), (64, 64), (150, 128)]
+    )
+    func returnsTogether(count: Int, returnedAtOnce: Int) async throws {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let lookups = DiskLookups(loop)
+        var known = try lookup(in: DiskStore(InMemoryResponseStore()))
+        known.immediateLookup = { _ in [] }
+        let returned = Mutex(0)
+        let first = try await loop.submit { [known] in
+            for _ in 0..<count { _ = lookups.begin(known) { _ in returned.withLock { $0 += 1 } } }
+            return returned.withLock { $0 }
+        }.get()
+        #expect(first == returnedAtOnce)
+        let all = try await loop.submit { returned.withLock { $0 } }.get()
+        #expect(all == count)
+    }
+
+    /// Clients that ask again as soon as they get a response do not make a round endless.
+    @Test func resultsOfTheNextRequestsWait() async throws {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let lookups = DiskLookups(loop)
+        var known = try lookup(in: DiskStore(InMemoryResponseStore()))
+        known.immediateLookup = { _ in [] }
+        let depth = Mutex((now: 0, highest: 0, left: 1000))
+        let ended = loop.makePromise(of: Void.self)
+        @Sendable func ask(_ lookup: StoredLookup) {
+            let isLast = depth.withLock { depth in
+                depth.left -= 1
+                depth.now += 1
+                depth.highest = max(depth.highest, depth.now)
+                return depth.left == 0
+            }
+            if isLast { ended.succeed() }
+            if depth.withLock({ $0.left > 0 }) { _ = lookups.begin(lookup) { _ in ask(lookup) } }
+            depth.withLock { $0.now -= 1 }
+        }
+        loop.execute { [known] in for _ in 0..<30 { ask(known) } }
+        try await ended.futureResult.get()
+        #expect(depth.withLock { $0.highest } <= 2)
     }
 }
