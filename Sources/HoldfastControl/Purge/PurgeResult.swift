@@ -93,9 +93,9 @@ extension StoreOperations {
             result.durable = done.isDurable
             if done.coversEverything { result.coversEverything = true }
         }
-        // Last, so that the purge is in effect before files are read.
-        if purge.action == .remove, count.responses > 0 {
-            let jobs = try await recorded(in: scopes, examining: limit)
+        // Last, so that the purge is in effect before files are read. It is reported even if its
+        // caller has left.
+        if purge.action == .remove, count.responses > 0, let jobs = try? await recorded(in: scopes, examining: limit) {
             if !jobs.isEmpty { result.jobs = jobs }
         }
         return result

@@ -354,7 +354,10 @@ private final class ScriptedStore: StoreOperations {
 
     var invalidationSequence: InvalidationSequence { InvalidationSequence(state.withLock { $0.sequence }) }
 
-    func recorded(in scopes: [InvalidationScope], examining limit: Int) async throws -> [String: Int] { [:] }
+    /// Fails like one whose caller has left. The purge is in effect by then, so it still succeeds.
+    func recorded(in scopes: [InvalidationScope], examining limit: Int) async throws -> [String: Int] {
+        throw CancellationError()
+    }
 
     func count(_ scopes: [InvalidationScope], examining limit: Int) async throws -> ScopeCount {
         let isDryRun = limit == Self.dryRunExamination
