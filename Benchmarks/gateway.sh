@@ -7,7 +7,7 @@
 #                  this date
 # --quick          one short round of everything: shows only that it runs
 # --only REGEX     cases by name: hit_1k, hit_100k, hit_disk, miss, collapsing, slow_origin, idle,
-#                  loops, flood, purge, offline; of TLS and HTTP/2 h1_tls, h2c, h2_tls, handshake, idle_tls
+#                  loops, flood, purge, restart, offline; of TLS and HTTP/2 h1_tls, h2c, h2_tls, handshake, idle_tls
 # --rounds N       runs of each server, in turn: 5 by default
 # --seconds N      length of each run: 3 by default
 # --connections N  connections of wrk: 64 by default

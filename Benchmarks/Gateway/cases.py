@@ -25,7 +25,7 @@ KIB, MIB = 1 << 10, 1 << 20
 class Cases:
     """Each method is one case, in a folder and with processes of its own."""
 
-    NAMES = ["hit_1k", "hit_100k", "hit_disk", "miss", "collapsing", "slow_origin", "loops", "idle", "flood", "purge", "offline"]
+    NAMES = ["hit_1k", "hit_100k", "hit_disk", "miss", "collapsing", "slow_origin", "loops", "idle", "flood", "purge", "restart", "offline"]
 
     def __init__(self, options, results):
         self.options, self.results = options, results
@@ -302,6 +302,33 @@ class Cases:
                 raise Failure(f"The {kind} purge matched {matched['responses']} responses, not {count}.")
             self.results.limit(f"{what}: until it is acknowledged", took * 1000, ("at most", 50), "ms")
             self.results.limit(f"{what}: p99 of hits meanwhile, times that without", report["p99"] / median([one["p99"] for one in quiet]), ("at most", 2))
+
+    def restart(self):
+        """Hits on many entries at a steady pace, before and after a restart that empties the memory."""
+        origin = self.start(servers.origin(self.folder))
+        count, seconds = (100_000, 12) if not self.options.quick else (2000, 2)
+        mine = self.ours(origin)
+        self.fill(mine, "/1k/", count)
+        seeds = iter(range(1, 10_000))
+
+        def second():
+            arguments = ("/1k/", 16, count, next(seeds))
+            return load.report_of(load.start_wrk(mine.port, seconds=1, connections=64, script="paced.lua", arguments=arguments))["p99"]
+
+        # Everything is in memory, and was used more than once.
+        load.wrk(mine, seconds=seconds, script="spread.lua", arguments=("/1k/", count, next(seeds)))
+        before = median([second() for _ in range(seconds)])
+        asked = load.count_at(origin)
+        mine.stop()
+        mine.start()
+        start, after = time.monotonic(), []
+        while time.monotonic() < start + seconds:
+            after.append((time.monotonic() - start, second() / before))
+        if load.count_at(origin) > asked:
+            raise Failure("After the restart, the origin got requests for stored responses.")
+        text = f"Restart with {count:,} hot entries: p99 of hits, times that before"
+        self.results.limit(f"{text}, in the first second", after[0][1])
+        self.results.limit(f"{text}, after 10 s", median([times for begin, times in after if begin >= seconds - 4]), ("at most", 1.5))
 
     # MARK: Offline
 
