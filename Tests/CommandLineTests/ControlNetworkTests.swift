@@ -83,7 +83,7 @@ struct ControlNetworkTests {
         }
     }
 
-    @Test("A page in the operator's browser changes nothing and reads nothing") func rejectsBrowsers() async throws {
+    @Test func pageInOperatorsBrowserNeitherChangesNorReadsAnything() async throws {
         try await withNetwork { network in
             let token = Network.tokens["operate"]
             // A page sends no token, but must fail even with one: another origin, a rebound name.
@@ -145,7 +145,7 @@ struct ControlNetworkTests {
         }
     }
 
-    @Test("A token opens what its scope has, and the history names it") func tokensHaveScopes() async throws {
+    @Test func tokenOpensOnlyItsScopeAndHistoryNamesIt() async throws {
         try await withNetwork { network in
             let secrets = Network.tokens
             for scope in secrets.keys {
@@ -329,7 +329,7 @@ struct ControlNetworkTests {
         }
     }
 
-    @Test("Thirty connections have five tries, and those with a token all succeed") func limitsTries() async throws {
+    @Test func thirtyConnectionsShareFiveTriesAndTokensAlwaysPass() async throws {
         try await withNetwork { network in
             let token = Network.tokens["purge"]
             func statuses(_ token: String?) async throws -> [Int] {
@@ -354,7 +354,7 @@ struct ControlNetworkTests {
         }
     }
 
-    @Test("PURGE on the gateway's own port needs an address and a token") func purgesByMethod() async throws {
+    @Test func purgeMethodOnGatewayPortNeedsAddressAndToken() async throws {
         try await PurgedGateway.Folder.with { folder in
             try await SampleOrigin.withOrigin { origin in
                 try write(Network.tokens["purge"] ?? "", folder.path + "/a.token")

@@ -7,7 +7,7 @@ import Testing
 struct ControlPlaneTests {
     private static let all = #"{"select": {"all": true}}"#
 
-    @Test("What a browser could send changes nothing and reads nothing") func rejectsBrowsers() async throws {
+    @Test func browserRequestsNeitherChangeNorReadAnything() async throws {
         try await PurgedGateway.withOrigin { gateway, _ in
             try await gateway.warm([.init(path: "/news/1")])
             for (arguments, status, code) in [
@@ -37,7 +37,7 @@ struct ControlPlaneTests {
         }
     }
 
-    @Test("Bad input is a problem that names field, value, limit and what to do") func rejectsBadInput() async throws {
+    @Test func problemNamesFieldValueLimitAndRemedyOfBadInput() async throws {
         try await PurgedGateway.withOrigin { gateway, _ in
             try await gateway.warm([.init(path: "/news/1")])
             let many = (0...1000).map { "\"\($0)\"" }.joined(separator: ",")
@@ -101,7 +101,7 @@ struct ControlPlaneTests {
         }
     }
 
-    @Test("Readiness is 200 when every origin is unreachable") func staysReadyWithoutOrigins() async throws {
+    @Test func staysReadyWhenEveryOriginIsUnreachable() async throws {
         try await PurgedGateway.withOrigin { gateway, origin in
             try await gateway.warm([.init(path: "/news/1")])
             let before = try await gateway.curl("/readyz")

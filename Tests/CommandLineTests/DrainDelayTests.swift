@@ -26,7 +26,7 @@ struct DrainDelayTests {
         }
     }
 
-    @Test("Balancers see that it ends, and every client is served") func servesDuringTheDelay() async throws {
+    @Test func balancersSeeTheEndWhileEveryClientIsServed() async throws {
         // The end of the body sends the second signal. Without it the test would last ten minutes.
         try await withGateway("drain: {delay: 10 m}") { gateway, _ in
             #expect(try await gateway.curl("/readyz").status == 200)

@@ -22,7 +22,7 @@ struct HoldfastMetricsTests {
         value("holdfast_mode{route=\"\(route)\",mode=\"\(mode)\"}", in: text)
     }
 
-    @Test("Every exchange of thirty clients is counted, hits from memory too") func exchangesAreCounted() async throws {
+    @Test func countsEveryExchangeOfThirtyClientsIncludingMemoryHits() async throws {
         try await PurgedGateway.withOrigin { gateway, origin in
             for number in 0..<5 { _ = try await gateway.get("/news/\(number)") }
             try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -74,7 +74,7 @@ struct HoldfastMetricsTests {
         }
     }
 
-    @Test("Routes with a mode of their own show the one in force") func modesOfRoutesAreShown() async throws {
+    @Test func routesWithTheirOwnModeShowTheModeInForce() async throws {
         try await PurgedGateway.Folder.with { folder in
             try await SampleOrigin.withOrigin { origin in
                 let text = """
@@ -107,7 +107,7 @@ struct HoldfastMetricsTests {
         }
     }
 
-    @Test("The build is named") func buildIsNamed() async throws {
+    @Test func metricsNameTheBuild() async throws {
         try await PurgedGateway.withOrigin { gateway, _ in
             let text = try await gateway.curl("/metrics").text
             let lines = text.split(separator: "\n").filter { $0.hasPrefix("holdfast_build_info{") }
@@ -116,7 +116,7 @@ struct HoldfastMetricsTests {
         }
     }
 
-    @Test("Purges are counted, and reloads that were rejected") func operationsAreCounted() async throws {
+    @Test func countsPurgesAndRejectedReloads() async throws {
         try await PurgedGateway.withOrigin { gateway, _ in
             let before = try await gateway.curl("/metrics").text
             let sequence = value("holdfast_invalidation_sequence", in: before) ?? -1
@@ -160,7 +160,7 @@ struct HoldfastMetricsTests {
         }
     }
 
-    @Test("A port for metrics alone, without a token") func portServesMetricsAlone() async throws {
+    @Test func metricsPortServesMetricsAloneWithoutToken() async throws {
         try await PurgedGateway.Folder.with { folder in
             try await SampleOrigin.withOrigin { origin in
                 try folder.write(origin, "metrics: {listen: '127.0.0.1:0'}")
@@ -191,7 +191,7 @@ struct HoldfastMetricsTests {
         }
     }
 
-    @Test("A flood of methods, hosts and paths adds no series") func seriesAreBounded() async throws {
+    @Test func floodOfMethodsHostsAndPathsAddsNoSeries() async throws {
         try await PurgedGateway.withOrigin { gateway, _ in
             func names(_ text: String) -> Set<Substring> {
                 Set(
@@ -253,8 +253,7 @@ struct HoldfastMetricsTests {
         }
     }
 
-    @Test("A flood through 70 routes stays within the stated number of series")
-    func seriesOfManyRoutesAreBounded() async throws {
+    @Test func floodThroughSeventyRoutesStaysWithinSeriesLimit() async throws {
         let page = try String(contentsOf: Self.root.appendingPathComponent("docs/limits.md"), encoding: .utf8)
         let stated = page.firstMatch(of: /\| series of `\/metrics` \| ([0-9]+) \|/)
         let limit = try #require(stated.flatMap { Int($0.1) })

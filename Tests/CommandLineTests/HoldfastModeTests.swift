@@ -56,9 +56,8 @@ struct HoldfastModeTests {
         }
     }
 
-    @Test("A mode outlasts kill -9, also without a control plane, and not its end") func outlastsAKilledGateway()
-        async throws
-    {
+    /// This also holds without a control plane.
+    @Test func modeOutlastsKilledGatewayButNotItsOwnEnd() async throws {
         try await PurgedGateway.Folder.with { folder in
             try await SampleOrigin.withOrigin { origin in
                 try folder.write(origin)

@@ -100,11 +100,10 @@ struct HoldfastOriginsTests {
         }
     }
 
-    @Test(
-        "A private root and a certificate reach the server; when it is gone the mirror responds, and then the store",
-        .enabled(if: HoldfastMetricsTests.python != nil, "Python 3 is the server")
-    )
-    func serverWithCertificatesThenMirrorThenStore() async throws {
+    /// A private root and a certificate reach the server. When it is gone, the mirror responds,
+    /// then the store.
+    @Test(.enabled(if: HoldfastMetricsTests.python != nil, "Python 3 is the server"))
+    func privateRootReachesServerThenMirrorThenStore() async throws {
         try await PurgedGateway.Folder.with { folder in
             for name in ["server", "client"] { try await make(name, in: folder.path) }
             try await withServer(in: folder) { port, process in
@@ -152,7 +151,7 @@ struct HoldfastOriginsTests {
         }
     }
 
-    @Test("'check' reads the files, and names what is wrong with origin and line") func checkReadsFiles() async throws {
+    @Test func checkReadsFilesAndNamesOriginAndLineOfErrors() async throws {
         try await PurgedGateway.Folder.with { folder in
             for name in ["one", "two"] { try await make(name, in: folder.path) }
             func check(_ origins: String) async throws -> Tool.Outcome {
@@ -175,8 +174,7 @@ struct HoldfastOriginsTests {
         }
     }
 
-    @Test("A reload with a file that cannot be used is rejected, and one that takes protection away warns")
-    func reloadIsChecked() async throws {
+    @Test func reloadRejectsUnusableFilesAndWarnsOfLostProtection() async throws {
         try await PurgedGateway.Folder.with { folder in
             try await make("server", in: folder.path)
             try write(folder, "ca: server.pem")

@@ -146,7 +146,7 @@ struct HoldfastPurgeTests {
         }
     }
 
-    @Test("A purge is in force on each of 30 connections to several loops") func isInForceOnEveryLoop() async throws {
+    @Test func purgeIsInForceOnThirtyConnectionsToSeveralLoops() async throws {
         try await PurgedGateway.withOrigin(["--threads", "4"]) { gateway, origin in
             let connections = try (0..<30).map { _ in try gateway.server.connect() }
             // The third hit comes from the loop's own table.

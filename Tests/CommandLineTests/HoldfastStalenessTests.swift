@@ -82,7 +82,7 @@ struct HoldfastStalenessTests {
         }
     }
 
-    @Test("An extension outlasts kill -9 and a reload, and not its end") func outlastsAKilledGateway() async throws {
+    @Test func extensionOutlastsKilledGatewayAndReloadButNotItsOwnEnd() async throws {
         try await PurgedGateway.Folder.with { folder in
             try await SampleOrigin.withOrigin { origin in
                 try write(folder, origin)

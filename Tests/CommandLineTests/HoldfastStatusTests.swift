@@ -220,7 +220,7 @@ struct HoldfastStatusTests {
         }
     }
 
-    @Test("Reloads, switches and purges on thirty connections race with traffic") func changesRace() async throws {
+    @Test func reloadsSwitchesAndPurgesOnThirtyConnectionsRaceWithTraffic() async throws {
         try await PurgedGateway.withOrigin { gateway, _ in
             try await gateway.warm(Self.targets)
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in

@@ -96,7 +96,7 @@ import Testing
         #expect(head.contains("content-type: application/x-protobuf\r\n"))
     }
 
-    @Test("Hits of thirty clients that repeat themselves have spans too") func hotHitsAreTraced() async throws {
+    @Test func repeatedHotHitsOfThirtyClientsHaveSpans() async throws {
         let collector = try FakeCollector()
         defer { collector.stop() }
         try await withGateway(collector) { server, origin in
@@ -137,8 +137,7 @@ import Testing
         #expect(collector.spans.count == 4 && collector.spans.allSatisfy { $0.parentID == "0000000000000003" })
     }
 
-    @Test("Clients that are not trusted do not decide what is recorded", arguments: [false, true])
-    func theOwnSamplerDecidesForOthers(isOn: Bool) async throws {
+    @Test(arguments: [false, true]) func untrustedClientsDoNotDecideWhatIsRecorded(isOn: Bool) async throws {
         let collector = try FakeCollector()
         defer { collector.stop() }
         var passed: [String] = []
@@ -206,11 +205,10 @@ import Testing
     }
 
     @Test(
-        "A collector in trouble costs spans alone",
         .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"),
         arguments: FakeCollector.Trouble.allCases
     )
-    func theGatewayServesWithoutItsCollector(trouble: FakeCollector.Trouble) async throws {
+    func collectorInTroubleCostsOnlySpans(trouble: FakeCollector.Trouble) async throws {
         let collector = try FakeCollector(trouble)
         defer { if trouble != .gone { collector.stop() } }
         let environment = [

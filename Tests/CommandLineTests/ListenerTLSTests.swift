@@ -53,9 +53,7 @@ struct ListenerTLSTests {
         }
     }
 
-    @Test("Thirty clients are served, and SIGHUP takes a new certificate but no wrong one") func servesAndReloads()
-        async throws
-    {
+    @Test func reloadTakesNewCertificateButNoWrongOneForThirtyClients() async throws {
         try await withFolder { folder in
             let ending = try await RunningServer.with(["--config", folder.file]) { server in
                 #expect(server.announcement == "holdfast listening on https://127.0.0.1:\(server.port)\n")
@@ -94,13 +92,10 @@ struct ListenerTLSTests {
         }
     }
 
-    @Test(
-        "'alpn' chooses the protocols that clients are offered",
-        arguments: [
-            ("", "2"), (", alpn: [http/1.1]", "1.1"), (", alpn: [http/1.1, h2]", "1.1"),
-        ]
-    )
-    func offersProtocols(_ setting: String, _ version: String) async throws {
+    @Test(arguments: [
+        ("", "2"), (", alpn: [http/1.1]", "1.1"), (", alpn: [http/1.1, h2]", "1.1"),
+    ])
+    func alpnChoosesOfferedProtocols(_ setting: String, _ version: String) async throws {
         try await withFolder { folder in
             let text = try String(contentsOfFile: folder.file, encoding: .utf8)
             let changed = text.replacingOccurrences(of: "key: main.key}]", with: "key: main.key}]\(setting)")
@@ -115,8 +110,7 @@ struct ListenerTLSTests {
         }
     }
 
-    @Test("'check' reads the certificates: errors end it with status 1, and warnings do not") func checks() async throws
-    {
+    @Test func checkFailsOnCertificateErrorsButNotOnWarnings() async throws {
         try await withFolder { folder in
             func check(_ more: String...) async throws -> Tool.Outcome {
                 try await Tool("holdfast").run(arguments: ["check", "--config", folder.file] + more)
@@ -153,8 +147,7 @@ struct ListenerTLSTests {
         }
     }
 
-    @Test("A socket of the service manager has the TLS of its address, and none is served without by mistake")
-    func socketsOfTheManagerHaveTLS() async throws {
+    @Test func managerSocketHasTLSOfItsAddressAndIsNeverInClear() async throws {
         try await withFolder { folder in
             let socket = try ListeningSocket()
             let arguments = ["--config", folder.file, "--no-control"]

@@ -28,9 +28,7 @@ struct ListenersTests {
         try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
     }
 
-    @Test("Each listener has a line, serves thirty clients, and a reload keeps them") func servesAtEachPlace()
-        async throws
-    {
+    @Test func eachListenerHasLineServesThirtyClientsAndSurvivesReload() async throws {
         let list = "[127.0.0.1:0, {address: 127.0.0.1:0}, {unix: h.sock, mode: 0600}]"
         try await withFolder(listen: list) { folder, origin in
             let path = folder.path + "/h.sock"
@@ -70,7 +68,7 @@ struct ListenersTests {
         )
     }
 
-    @Test("A gateway on a Unix socket alone can be tried") func tryUsesTheSocket() async throws {
+    @Test func tryReachesGatewayOnUnixSocketAlone() async throws {
         try await withFolder(listen: "[{unix: h.sock}]") { folder, _ in
             let ending = try await Self.withProcess(["serve", "--config", folder.file]) {
                 let outcome = try await folder.run(["try", "http://g.test/a"])
@@ -102,7 +100,7 @@ struct ListenersTests {
         }
     }
 
-    @Test("'--listen' may be repeated, and so may addresses in the environment") func optionsAreLists() async throws {
+    @Test func listenOptionRepeatsAndEnvironmentListsAddresses() async throws {
         try await withFolder(listen: "192.0.2.1:9") { folder, _ in
             let flags = ["--listen", "127.0.0.1:0", "--listen", "127.0.0.1:0"]
             for (flags, variables) in [(flags, [:]), ([], ["HOLDFAST_LISTEN": "127.0.0.1:0, 127.0.0.1:0"])] {
@@ -119,8 +117,8 @@ struct ListenersTests {
         }
     }
 
-    @Test("A path that is in use or too long is an error that says what to set") func namesUnusablePaths() async throws
-    {
+    /// A path that is in use, or one that is too long.
+    @Test func unusableSocketPathIsErrorThatSaysWhatToSet() async throws {
         try await withFolder(listen: "[{unix: h.sock}]") { folder, origin in
             let ending = try await Self.withProcess(["serve", "--config", folder.file, "--no-control"]) {
                 let second = ["serve", "--config", folder.file, "--store", folder.path + "/t", "--no-control"]

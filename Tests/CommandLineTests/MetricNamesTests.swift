@@ -54,8 +54,8 @@ extension HoldfastMetricsTests {
         }
     }
 
-    @Test("Each metric that alerts and dashboard use is there", .enabled(if: python != nil, "Python 3 reads them"))
-    func usedMetricsExist() async throws {
+    @Test(.enabled(if: python != nil, "Python 3 reads them"))
+    func everyMetricInAlertsAndDashboardExists() async throws {
         let script = Self.root.appendingPathComponent("Tests/Scripts/metric-names").path
         let outcome = try await Tool.run(URL(fileURLWithPath: try #require(Self.python)), [script])
         #expect(outcome.status == 0, "\(outcome.error)")
@@ -71,11 +71,8 @@ extension HoldfastMetricsTests {
     }
 
     /// Prometheus does not see the increase of a counter that first appears with the value 1.
-    @Test(
-        "Each metric that alerts use is there before the first request",
-        .enabled(if: python != nil, "Python 3 reads them")
-    )
-    func metricsOfAlertsExistFromTheStart() async throws {
+    @Test(.enabled(if: python != nil, "Python 3 reads them"))
+    func metricsInAlertsExistBeforeTheFirstRequest() async throws {
         let script = Self.root.appendingPathComponent("Tests/Scripts/metric-names").path
         let rules = Self.root.appendingPathComponent("Packaging/prometheus/holdfast.rules.yml").path
         let outcome = try await Tool.run(URL(fileURLWithPath: try #require(Self.python)), [script, rules])
@@ -103,11 +100,8 @@ extension HoldfastMetricsTests {
         }
     }
 
-    @Test(
-        "promtool finds no fault",
-        .enabled(if: promtool != nil, "promtool reads it; 'make test-metrics' downloads it")
-    )
-    func promtoolReadsThem() async throws {
+    @Test(.enabled(if: promtool != nil, "promtool reads it; 'make test-metrics' downloads it"))
+    func promtoolAcceptsTheMetrics() async throws {
         let promtool = try #require(Self.promtool)
         try await everything { gateway in
             let reply = try await gateway.curl("/metrics", ["-H", "Accept: text/plain"])

@@ -23,8 +23,8 @@ struct SocketActivationTests {
         }
     }
 
-    @Test("A restart under load refuses no connection, and loses no request", arguments: ["off", "50 ms"])
-    func restartsWithoutARefusal(delay: String) async throws {
+    @Test(arguments: ["off", "50 ms"])
+    func restartUnderLoadRefusesNoConnectionAndLosesNoRequest(delay: String) async throws {
         try await withOrigin("drain: {delay: \(delay)}\nthreads: 4") { folder, _ in
             let socket = try ListeningSocket()
             let load = RestartLoad(port: socket.port, clients: Self.clients)
@@ -50,9 +50,7 @@ struct SocketActivationTests {
         }
     }
 
-    @Test("Sockets of the manager replace those of the file, and a message says so") func replaceTheFilesListeners()
-        async throws
-    {
+    @Test func managerSocketsReplaceFileListenersWithMessage() async throws {
         try await withOrigin { folder, _ in
             let socket = try ListeningSocket()
             let arguments = ["--config", folder.file, "--listen", "192.0.2.1:9", "--no-control"]
@@ -67,9 +65,7 @@ struct SocketActivationTests {
         }
     }
 
-    @Test("Sockets for another process are not taken", arguments: ["1", ""]) func leavesSocketsOfOthers(_ owner: String)
-        async throws
-    {
+    @Test(arguments: ["1", ""]) func leavesSocketsForOtherProcessesAlone(_ owner: String) async throws {
         try await withOrigin { folder, _ in
             let variables = ["LISTEN_FDS": "1", "LISTEN_PID": owner]
             let ending = try await RunningServer.with(

@@ -21,11 +21,10 @@ import Testing
     }
 
     @Test(
-        "It carries neither a field of a rule nor a credential, whatever the rule says",
         arguments: methods + ["GET", "OPTIONS", "POST"],
         [CacheKind.shared, .private]
     )
-    func sendsNoSecret(_ name: String, kind: CacheKind) async throws {
+    func sendsNoRuleFieldOrCredentialWhateverTheRuleSays(_ name: String, kind: CacheKind) async throws {
         let method = try #require(HTTPRequest.Method(name))
         let secret = try #require(HTTPField.Name("X-Origin-Secret"))
         let fixture = EngineFixture(

@@ -6,7 +6,7 @@ import Testing
 struct ConnectionTests {
     private static let cacheable = "Cache-Control: max-age=60\r\n"
 
-    @Test("Pipelined requests get responses in order, also after a slow one") func keepsOrder() async throws {
+    @Test func pipelinedResponsesKeepOrderAfterSlowOne() async throws {
         let gate = AsyncStream<Void>.makeStream()
         let slow = RawOrigin.Step.stream { writer in
             for await _ in gate.stream { break }
@@ -31,14 +31,11 @@ struct ConnectionTests {
 
     /// docs/attacks.md, 4, 12. Mutants: a GET's content kept by `GatewayService.body`; `answered`
     /// that continues without the content's end.
-    @Test(
-        "A GET's content is neither forwarded nor read as a request",
-        arguments: [
-            "Content-Length: 35\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: g\r\n\r\n",
-            "Transfer-Encoding: chunked\r\n\r\n23\r\nGET /smuggled HTTP/1.1\r\nHost: g\r\n\r\n\r\n0\r\n\r\n",
-        ]
-    )
-    func drainsFatGET(content: String) async throws {
+    @Test(arguments: [
+        "Content-Length: 35\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: g\r\n\r\n",
+        "Transfer-Encoding: chunked\r\n\r\n23\r\nGET /smuggled HTTP/1.1\r\nHost: g\r\n\r\n\r\n0\r\n\r\n",
+    ])
+    func contentOfGETIsNeitherForwardedNorReadAsRequest(content: String) async throws {
         try await RawOrigin.with([.ok("a", fields: Self.cacheable), .ok("b")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
@@ -56,9 +53,9 @@ struct ConnectionTests {
         }
     }
 
+    /// It gets all responses when it reads.
     /// Mutant: `finish(with:)` that holds nothing back.
-    @Test("A client that reads no responses causes no more origin requests, and gets all when it reads")
-    func holdsRequestsForClientThatReadsNothing() async throws {
+    @Test func clientThatReadsNothingCausesNoMoreOriginRequests() async throws {
         // Head and content come in one piece. All responses together, 5 MB, exceed the socket
         // buffers.
         let content = String(repeating: "x", count: 1900)
@@ -93,11 +90,10 @@ struct ConnectionTests {
 
     /// Mutant: a connection that is closed before the system has sent all bytes.
     @Test(
-        "The last response on a connection arrives whole, however slowly its client reads",
         arguments: ["HTTP/1.1 close", "HTTP/1.0", "half-closed"],
         ["max-age=60", "no-store"]
     )
-    func closesAfterTheClientHasReadAll(client kind: String, control: String) async throws {
+    func lastResponseArrivesWholeHoweverSlowlyItIsRead(client kind: String, control: String) async throws {
         // More than the socket buffers hold.
         let content = String(repeating: "0123456789abcdef", count: 512 << 10)
         let answer = RawOrigin.Step.ok(content, fields: "Cache-Control: \(control)\r\n")
@@ -124,11 +120,10 @@ struct ConnectionTests {
     }
 
     @Test(
-        "A closing connection does not wait for ever for a client that reads nothing",
         .timeLimit(.minutes(20)),
         arguments: ["close", "half-closed", "refused"]
     )
-    func closesOnClientsThatReadNothing(client kind: String) async throws {
+    func closingDoesNotWaitIndefinitelyForClientThatReadsNothing(client kind: String) async throws {
         try await withLargeAnswer { client, untilGivenUp in
             let request = "GET / HTTP/1.1\r\nHost: g\r\n"
             switch kind {
@@ -144,8 +139,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("The time to read the next bytes restarts when the client reads some", .timeLimit(.minutes(20)))
-    func givesTimeForEachPart() async throws {
+    @Test(.timeLimit(.minutes(20))) func timeToReadRestartsWhenClientReads() async throws {
         try await withEnoughTime(from: Self.writeTimeout) { writeTimeout in
             let (reading, whole) = try await withLargeAnswer(writeTimeout: writeTimeout) { client, untilGivenUp in
                 let start = ContinuousClock.now
@@ -203,7 +197,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Unneeded content beyond its limit ends the connection") func limitsUnneededContent() async throws {
+    @Test func unneededContentBeyondItsLimitEndsTheConnection() async throws {
         try await RawOrigin.with([.ok("a")]) { origin in
             try await RunningGateway.with(origin: origin.url, configure: { $0.discardedContentLimit = 1000 }) {
                 gateway in
@@ -219,7 +213,8 @@ struct ConnectionTests {
         }
     }
 
-    @Test("100 is sent when the content is first needed, RFC 9110 §10.1.1") func continues() async throws {
+    /// RFC 9110 §10.1.1.
+    @Test func sends100WhenContentIsFirstNeeded() async throws {
         try await RawOrigin.with([.ok("thanks")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
@@ -236,7 +231,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("If the content is not needed, no 100 is sent and the connection ends") func doesNotContinue() async throws {
+    @Test func unneededContentGetsNo100AndEndsTheConnection() async throws {
         try await RawOrigin.with([.ok("a")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
@@ -252,7 +247,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Chunked content is forwarded with its trailers, extensions are not") func forwardsChunks() async throws {
+    @Test func forwardsChunksAndTrailersButNoExtensions() async throws {
         try await RawOrigin.with([.ok("a"), .ok("b")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let response = try await gateway.send(
@@ -273,7 +268,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("QUERY is keyed by its content") func keysQuery() async throws {
+    @Test func keysQUERYByItsContent() async throws {
         try await RawOrigin.with([.ok("a", fields: Self.cacheable), .ok("b", fields: Self.cacheable)]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 func query(_ content: String) async throws -> String {
@@ -288,16 +283,13 @@ struct ConnectionTests {
     }
 
     /// docs/attacks.md, 1–3, 9, 30 over sockets. The codec's tests have every refusal.
-    @Test(
-        "Invalid requests are rejected with a reason, and the connection closed",
-        arguments: [
-            ("GET / HTTP/1.1\r\nHost: g\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
-            ("GET / HTTP/1.1\r\nHost: g\r\nX: a\u{0}b\r\n\r\n", 400), ("GET / HTTP/1.1\r\n\r\n", 400),
-            ("GET / HTTP/3.0\r\nHost: g\r\n\r\n", 505),
-            ("GET /" + String(repeating: "a", count: 9000) + " HTTP/1.1\r\nHost: g\r\n\r\n", 414),
-        ]
-    )
-    func rejects(request: String, status: Int) async throws {
+    @Test(arguments: [
+        ("GET / HTTP/1.1\r\nHost: g\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: g\r\nX: a\u{0}b\r\n\r\n", 400), ("GET / HTTP/1.1\r\n\r\n", 400),
+        ("GET / HTTP/3.0\r\nHost: g\r\n\r\n", 505),
+        ("GET /" + String(repeating: "a", count: 9000) + " HTTP/1.1\r\nHost: g\r\n\r\n", 414),
+    ])
+    func rejectsInvalidRequestsWithReasonAndCloses(request: String, status: Int) async throws {
         try await RawOrigin.with { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
@@ -316,7 +308,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Malformed content is not completed towards the origin") func breaksOffUpload() async throws {
+    @Test func malformedContentIsNeverCompletedTowardsTheOrigin() async throws {
         try await RawOrigin.with([.ok("never")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
@@ -332,7 +324,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A client that closes its sending side still gets its response") func answersHalfClosed() async throws {
+    @Test func halfClosedClientStillGetsItsResponse() async throws {
         try await RawOrigin.with([.ok("a"), .ok("b")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
@@ -346,14 +338,11 @@ struct ConnectionTests {
         }
     }
 
-    @Test(
-        "HTTP/1.0 and close",
-        arguments: [
-            ("GET / HTTP/1.0\r\n\r\n", "close"), ("GET / HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n", "close"),
-            ("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "keep-alive"),
-        ]
-    )
-    func announcesPersistence(request: String, connection: String) async throws {
+    @Test(arguments: [
+        ("GET / HTTP/1.0\r\n\r\n", "close"), ("GET / HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n", "close"),
+        ("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n", "keep-alive"),
+    ])
+    func statesPersistenceToHTTP10AndClosingClients(request: String, connection: String) async throws {
         try await RawOrigin.with([.ok("a")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
@@ -367,11 +356,9 @@ struct ConnectionTests {
         }
     }
 
-    @Test(
-        "Content of unknown length: chunked for 1.1, until the close for 1.0",
-        arguments: [("GET / HTTP/1.1\r\nHost: g\r\n\r\n", true), ("GET / HTTP/1.0\r\n\r\n", false)]
-    )
-    func delimits(request: String, isChunked: Bool) async throws {
+    /// Chunked for HTTP/1.1, until the close for HTTP/1.0.
+    @Test(arguments: [("GET / HTTP/1.1\r\nHost: g\r\n\r\n", true), ("GET / HTTP/1.0\r\n\r\n", false)])
+    func delimitsUnknownLengthByChunksOrByClose(request: String, isChunked: Bool) async throws {
         let gate = AsyncStream<Void>.makeStream()
         let response = RawOrigin.Step.stream { writer in
             try await writer.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
@@ -400,7 +387,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("HEAD has a GET's fields and no content") func answersHEAD() async throws {
+    @Test func respondsToHEADWithFieldsOfGETAndNoContent() async throws {
         try await RawOrigin.with([
             .ok("hello", fields: Self.cacheable), .response("HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n"),
         ]) { origin in
@@ -419,7 +406,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A conditional GET gets 304 from the store, without content") func answersConditional() async throws {
+    @Test func conditionalGETGets304FromTheStoreWithoutContent() async throws {
         try await RawOrigin.with([.ok("hello", fields: Self.cacheable + "ETag: \"v1\"\r\n"), .ok("b")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 _ = try await gateway.get("/")
@@ -435,7 +422,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("One connection too many gets 503") func boundsConnections() async throws {
+    @Test func excessConnectionGets503() async throws {
         try await RawOrigin.with([.ok("a")]) { origin in
             try await RunningGateway.with(origin: origin.url, configure: { $0.maximumConnections = 1 }) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
@@ -450,7 +437,7 @@ struct ConnectionTests {
     }
 
     /// docs/attacks.md, 35. Mutant: `wait(for:)` that arms nothing.
-    @Test("An incomplete head times out: 408") func endsSlowHeads() async throws {
+    @Test func incompleteHeadTimesOutWith408() async throws {
         try await RawOrigin.with { origin in
             try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.head = .passing(50) }) {
                 gateway in
@@ -462,7 +449,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("A connection without requests is closed") func endsIdleConnections() async throws {
+    @Test func closesConnectionWithoutRequests() async throws {
         try await RawOrigin.with { origin in
             try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.request = .passing(50) }) {
                 gateway in
@@ -472,7 +459,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Unneeded content has a deadline") func endsSlowDiscarding() async throws {
+    @Test func unneededContentHasADeadline() async throws {
         try await RawOrigin.with([.ok("a")]) { origin in
             try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.content = .passing(50) }) {
                 gateway in
@@ -486,7 +473,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("The rest of a pipelined head has a deadline too") func endsSlowPipelinedHeads() async throws {
+    @Test func restOfPipelinedHeadHasADeadline() async throws {
         try await RawOrigin.with([.ok("a")]) { origin in
             try await RunningGateway.with(origin: origin.url, configure: { $0.timeouts.head = .passing(50) }) {
                 gateway in
@@ -499,7 +486,7 @@ struct ConnectionTests {
         }
     }
 
-    @Test("Stopping lets exchanges under way finish") func drains() async throws {
+    @Test func stoppingLetsExchangesUnderWayFinish() async throws {
         let gate = AsyncStream<Void>.makeStream()
         let slow = RawOrigin.Step.stream { writer in
             for await _ in gate.stream { break }

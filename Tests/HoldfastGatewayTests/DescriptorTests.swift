@@ -14,8 +14,8 @@ import Testing
 /// own, because the limit applies to the whole process.
 @Suite("Out of descriptors", .timeLimit(.minutes(20)))
 struct DescriptorTests {
-    @Test("Accepting pauses, open connections are served, and the waiting client is served in the end")
-    func pausesAccepting() async {
+    /// The client that waits is served in the end.
+    @Test func pausesAcceptingWhileOpenConnectionsAreServed() async {
         await #expect(processExitsWith: .success) { try await DescriptorTests.runOutOfDescriptors() }
     }
 

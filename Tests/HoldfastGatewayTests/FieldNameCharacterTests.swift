@@ -62,8 +62,8 @@ struct FieldNameCharacterTests {
         }
     }
 
-    @Test("None reaches the origin, from trusted clients neither", arguments: Door.allCases, [false, true])
-    func dropsThem(_ door: Door, isTrusted: Bool) async throws {
+    @Test(arguments: Door.allCases, [false, true])
+    func dropsAmbiguousNamesEvenFromTrustedClients(_ door: Door, isTrusted: Bool) async throws {
         let echo: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { .ok($0.text + $0.contentText) }
         #expect(Set(Self.names).count > 250)
         try await RawOrigin.with(respond: echo) { origin in
@@ -84,7 +84,7 @@ struct FieldNameCharacterTests {
         }
     }
 
-    @Test("If they pass, their requests bypass the store") func bypassesTheStore() async throws {
+    @Test func requestsWhoseAmbiguousNamesPassBypassTheStore() async throws {
         try await RawOrigin.with(respond: { _ in .ok("x", fields: "Cache-Control: max-age=60\r\n") }) { origin in
             try await RunningGateway.with(origin: origin.url, configure: { $0.underscoredFields = .pass }) { gateway in
                 for (number, name) in ["X.Custom", "X~Custom", "!", "X-Custom_1"].enumerated() {

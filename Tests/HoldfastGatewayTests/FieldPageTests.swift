@@ -5,7 +5,7 @@ import Testing
 @Suite("docs/fields.md")
 struct FieldPageTests {
     /// docs/fields.md matches the table. `HOLDFAST_WRITE_DOCS=1` writes the page.
-    @Test("The page matches the table") func page() throws {
+    @Test func fieldPageMatchesTheTable() throws {
         let path = #filePath.replacing("Tests/HoldfastGatewayTests/FieldPageTests.swift", with: "docs/fields.md")
         try expectFile(path, Self.page)
     }

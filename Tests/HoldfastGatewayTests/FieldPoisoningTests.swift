@@ -57,9 +57,9 @@ struct FieldPoisoningTests {
         }
     }
 
+    /// The same holds for fields that are read as credentials.
     /// Mutants: names removed from the table; `_` passes; proofs are ignored.
-    @Test("No field read as target, method, identity or credential reaches another client's page")
-    func poisonsNothing() async throws {
+    @Test func noTargetMethodOrIdentityFieldPoisonsAnotherClientsPage() async throws {
         let spellings = Self.spellings
         #expect(spellings.count > 400)
         try await RawOrigin.with(Array(repeating: Self.reflecting(), count: 2 * spellings.count)) { origin in
@@ -81,8 +81,7 @@ struct FieldPoisoningTests {
         }
     }
 
-    @Test("No claim of a client about itself reaches the origin", arguments: [false, true])
-    func dropsClientsClaims(isTrusted: Bool) async throws {
+    @Test(arguments: [false, true]) func noClaimOfClientAboutItselfReachesTheOrigin(isTrusted: Bool) async throws {
         let claims = Self.names.filter { name in
             RequestFieldTable.claims.entry(of: name.lowercased()) != nil
         }
@@ -109,8 +108,8 @@ struct FieldPoisoningTests {
         }
     }
 
-    @Test("Unknown fields pass, and their responses are stored, as other caches do")
-    func storesResponsesToUnknownFields() async throws {
+    /// Other caches do the same.
+    @Test func unknownFieldsPassAndTheirResponsesAreStored() async throws {
         try await RawOrigin.with([Self.reflecting()]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 _ = try await gateway.get("/", fields: "X-Unknown: 1\r\n")
@@ -120,8 +119,8 @@ struct FieldPoisoningTests {
         }
     }
 
-    @Test("A strict route drops unknown fields, or bypasses the store", arguments: ["drop", "bypass"])
-    func isStrict(handling: String) async throws {
+    @Test(arguments: ["drop", "bypass"])
+    func strictRouteDropsUnknownFieldsOrBypassesTheStore(handling: String) async throws {
         let fields = "X-Unknown: evil\r\n"
         let known =
             "User-Agent: a\r\nAccept-Language: de\r\nSec-Fetch-Mode: cors\r\nPrefer: x\r\nX-Request-ID: 1\r\nDNT: 1\r\n"
@@ -145,8 +144,7 @@ struct FieldPoisoningTests {
         }
     }
 
-    @Test("If names with '_' pass, their requests bypass the store")
-    func passesUnderscores() async throws {
+    @Test func requestsWhoseUnderscoreNamesPassBypassTheStore() async throws {
         try await RawOrigin.with(Array(repeating: Self.reflecting(), count: 3)) { origin in
             let file = try Configuration(
                 yaml: "version: 1\nclients: {underscored-fields: pass}\nroutes: [{origin: \"\(origin.url)\"}]"
@@ -163,7 +161,7 @@ struct FieldPoisoningTests {
         }
     }
 
-    @Test("Public responses are stored for requests with a proof, too") func sharesWhatIsPublic() async throws {
+    @Test func storesPublicResponsesForRequestsWithProof() async throws {
         try await RawOrigin.with([Self.reflecting("Cache-Control: s-maxage=60\r\n")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 _ = try await gateway.get("/", fields: "DPoP: a\r\n")

@@ -5,8 +5,9 @@ import Testing
 @testable import HoldfastGateway
 
 @Suite("Samples of hits", .timeLimit(.minutes(20))) struct ForecastSampleTests {
+    /// This holds whatever comes between.
     /// Mutant: samples of a route stand for hits of others.
-    @Test("Samples stand for all hits of their route, whatever comes between") func samplesAreAllHits() {
+    @Test func samplesStandForAllHitsOfTheirRoute() {
         var counters = RouteCounters()
         var (hits, seen, looks) = ([UInt64](repeating: 0, count: 4), [UInt64](repeating: 0, count: 4), 0)
         for number in 0..<100_000 {
@@ -26,7 +27,8 @@ import Testing
 
     /// A route with a hit now and then would otherwise be known by one hit in 64: for hours not at
     /// all.
-    @Test("The first hit of each route in a second is looked at, whatever others have") func firstIsSeen() {
+    /// This holds whatever hits other routes have.
+    @Test func samplesFirstHitOfEachRouteInEachSecond() {
         var counters = RouteCounters()
         for second in 0..<100 {
             for _ in 0..<1000 { _ = counters.takeSample(of: 1) }
@@ -37,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("A GET does not stand for HEADs") func headsTakePartInNoSample() {
+    @Test func sampleOfGETDoesNotStandForHEADs() {
         var counters = RouteCounters()
         var (hits, seen) = (UInt64(0), UInt64(0))
         for number in 0..<10_000 {
@@ -52,8 +54,7 @@ import Testing
 
     /// A rule that overrides a directive gives a response for an error of its origin the detail
     /// that it has in an outage.
-    @Test("A response that stands in for an error of its origin is none of an outage", arguments: [true, false])
-    func errorsAreNoOutage(_ isError: Bool) {
+    @Test(arguments: [true, false]) func responseServedInsteadOfAnErrorIsNoOutage(_ isError: Bool) {
         for detail in [
             CacheOutcome.Detail.despite("must-revalidate"), .despite("no-cache"), .despite("s-maxage"), .invalidated,
         ] {
@@ -65,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("Where there are few hits, each is looked at") func fewAreAllSeen() {
+    @Test func samplesEveryHitWhereThereAreFew() {
         var counters = RouteCounters()
         for _ in 0..<100 {
             for _ in 0..<RouteCounters.looksPerSecond { #expect(counters.takeSample(of: 1) == 1) }

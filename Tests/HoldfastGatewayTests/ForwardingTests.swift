@@ -5,11 +5,8 @@ import Testing
 
 @Suite("Forwarding, RFC 9110 §7.6", .timeLimit(.minutes(20)))
 struct ForwardingTests {
-    @Test(
-        "Any method but TRACE passes",
-        arguments: ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND", "QUERY", "b-r*w'N", "get"]
-    )
-    func passesAnyMethod(method: String) async throws {
+    @Test(arguments: ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND", "QUERY", "b-r*w'N", "get"])
+    func passesAnyMethodExceptTRACE(method: String) async throws {
         try await RawOrigin.with([.ok("x")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let response = try await gateway.send("\(method) /m HTTP/1.1\r\nHost: g\r\n\r\n")
@@ -20,7 +17,8 @@ struct ForwardingTests {
         }
     }
 
-    @Test("Unknown fields pass with their case and bytes, both ways") func passesBytes() async throws {
+    /// In requests and in responses.
+    @Test func passesUnknownFieldsWithTheirCaseAndBytes() async throws {
         let value: [UInt8] = [0x61, 0x80, 0xFF, 0x62]
         let answer = Array("HTTP/1.1 200 OK\r\nX-BaCk: ".utf8) + value + Array("\r\nContent-Length: 0\r\n\r\n".utf8)
         try await RawOrigin.with([.response(answer)]) { origin in
@@ -40,11 +38,8 @@ struct ForwardingTests {
         }
     }
 
-    @Test(
-        "Targets pass byte for byte",
-        arguments: ["/%2e%2E/a//b?x=1&&y=%zz", "/a|b{}\"<>\\^`", "/?", "/??a;b", "/%ff%00"]
-    )
-    func passesTargets(target: String) async throws {
+    @Test(arguments: ["/%2e%2E/a//b?x=1&&y=%zz", "/a|b{}\"<>\\^`", "/?", "/??a;b", "/%ff%00"])
+    func passesTargetsByteForByte(target: String) async throws {
         try await RawOrigin.with([.ok("x")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 _ = try await gateway.get(target)
@@ -53,11 +48,8 @@ struct ForwardingTests {
         }
     }
 
-    @Test(
-        "Odd statuses and phrases pass",
-        arguments: ["200 Fine, thanks", "299 ", "418 I'm a teapot", "599 x", "600 Over", "999 Way out"]
-    )
-    func passesStatuses(status: String) async throws {
+    @Test(arguments: ["200 Fine, thanks", "299 ", "418 I'm a teapot", "599 x", "600 Over", "999 Way out"])
+    func passesOddStatusesAndPhrases(status: String) async throws {
         try await RawOrigin.with([.response("HTTP/1.1 \(status)\r\nContent-Length: 2\r\n\r\nok")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let response = try await gateway.get("/")
@@ -69,8 +61,7 @@ struct ForwardingTests {
 
     /// docs/attacks.md, 5, 11. Mutants: a name removed from `FieldRules.isHopByHop` or from the
     /// rows of `RequestFieldTable`.
-    @Test("Fields about the connection, and claims about target and path, are dropped") func dropsFields() async throws
-    {
+    @Test func dropsConnectionFieldsAndClaimsAboutTargetAndPath() async throws {
         let dropped = [
             "Connection: X-Nominated", "X-Nominated: 1", "Keep-Alive: timeout=5", "Proxy-Connection: keep-alive",
             "TE: trailers", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA",
@@ -99,9 +90,7 @@ struct ForwardingTests {
         }
     }
 
-    @Test("The gateway adds its own values to a trusted proxy's") func appendsForTrusted()
-        async throws
-    {
+    @Test func appendsItsOwnValuesToThoseOfTrustedProxy() async throws {
         let fields =
             "X-Forwarded-For: 9.9.9.9\r\nX-Forwarded-For: 10.0.0.1\r\nX-Forwarded-Proto: https\r\n"
             + "Forwarded: for=9.9.9.9;proto=https\r\nX-Forwarded-Host: evil\r\n"
@@ -148,8 +137,7 @@ struct ForwardingTests {
         }
     }
 
-    @Test("Untrusted clients see whether it was a hit, and no more", arguments: [false, true])
-    func hidesDetails(isTrusted: Bool) async throws {
+    @Test(arguments: [false, true]) func untrustedClientsSeeOnlyWhetherItWasAHit(isTrusted: Bool) async throws {
         let response = RawOrigin.Step.ok(
             "x",
             fields: "Cache-Control: max-age=60\r\nCache-Status: inner; hit; key=a\r\n"
@@ -180,7 +168,7 @@ struct ForwardingTests {
 
     /// docs/attacks.md, 34. The fields that downstream caches need stay, whatever the origin's
     /// Connection names. Mutant: `isProtected` returns `false`.
-    @Test("An origin's Connection removes no field that caching depends on") func keepsWhatProtects() async throws {
+    @Test func originsConnectionRemovesNoFieldThatCachingDependsOn() async throws {
         let answer = """
             HTTP/1.1 200 OK\r\nConnection: Vary, ETag, Cache-Control, Set-Cookie, X-Nominated\r\nVary: Accept\r\nETag: "1"\r\n\
             Cache-Control: max-age=60\r\nSet-Cookie: a=b\r\nX-Nominated: 1\r\nContent-Length: 1\r\n\r\nx
@@ -198,13 +186,10 @@ struct ForwardingTests {
     }
 
     /// docs/attacks.md, 34. Mutant: `isProtectedInRequests` returns `false`.
-    @Test(
-        "A client's Connection removes no field that keys or protects",
-        arguments: [
-            "Authorization", "Cookie", "Cache-Control", "Range", "If-None-Match", "If-Modified-Since", "Accept",
-        ]
-    )
-    func connectionStripsNothing(name: String) async throws {
+    @Test(arguments: [
+        "Authorization", "Cookie", "Cache-Control", "Range", "If-None-Match", "If-Modified-Since", "Accept",
+    ])
+    func clientsConnectionRemovesNoFieldThatKeysOrProtects(name: String) async throws {
         try await RawOrigin.with([.ok("x")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let fields = "Connection: \(name), Host, X-Forwarded-For\r\n\(name): value\r\n"
@@ -217,10 +202,8 @@ struct ForwardingTests {
         }
     }
 
-    @Test("An origin's connection fields are dropped; Via, Date and Cache-Status are added")
-    func dropsConnectionFieldsOfOrigins()
-        async throws
-    {
+    /// It adds Via, Date and Cache-Status.
+    @Test func dropsOriginsConnectionFieldsAndAddsItsOwn() async throws {
         let fields =
             "Connection: X-Hop, keep-alive\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\nVia: 1.0 inner\r\n"
             + "Upgrade: h2c\r\nCache-Status: inner; hit\r\nX-Kept: 1\r\n"
@@ -238,7 +221,7 @@ struct ForwardingTests {
         }
     }
 
-    @Test("The client's Host is neither sent nor keyed") func ignoresHost() async throws {
+    @Test func clientsHostIsNeitherSentNorKeyed() async throws {
         try await RawOrigin.with([.ok("x", fields: "Cache-Control: max-age=60\r\n")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 _ = try await gateway.send("GET /a HTTP/1.1\r\nHost: one\r\n\r\n")
@@ -249,10 +232,7 @@ struct ForwardingTests {
         }
     }
 
-    @Test("If preserved, the client's Host is sent and keyed, and chooses no other origin")
-    func preservesHost()
-        async throws
-    {
+    @Test func preservedHostIsSentAndKeyedAndChoosesNoOtherOrigin() async throws {
         let response = RawOrigin.Step.ok("x", fields: "Cache-Control: max-age=60\r\n")
         try await RawOrigin.with([response, response]) { origin in
             try await RunningGateway.with(
@@ -268,7 +248,7 @@ struct ForwardingTests {
         }
     }
 
-    @Test("An origin's path is put before every target") func prefixesPath() async throws {
+    @Test func putsOriginsPathBeforeEveryTarget() async throws {
         try await RawOrigin.with([.ok("x")]) { origin in
             try await RunningGateway.with(origin: origin.url + "/api/v1/") { gateway in
                 _ = try await gateway.get("/a?b")
@@ -277,7 +257,7 @@ struct ForwardingTests {
         }
     }
 
-    @Test("Interim responses pass to HTTP/1.1, not to 1.0") func passesInterim() async throws {
+    @Test func interimResponsesPassToHTTP11ButNotToHTTP10() async throws {
         let response = RawOrigin.Step.response(
             "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\nConnection: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
         )
@@ -298,7 +278,7 @@ struct ForwardingTests {
         }
     }
 
-    @Test("The gateway itself responds to OPTIONS * and CONNECT") func answersItself() async throws {
+    @Test func respondsItselfToOPTIONSForTheServerAndCONNECT() async throws {
         try await RawOrigin.with { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let options = try await gateway.send("OPTIONS * HTTP/1.1\r\nHost: g\r\n\r\n")

@@ -93,8 +93,7 @@ struct HandoverTests {
         }
     }
 
-    @Test("Another gateway serves the clients that wait, whatever its number of event loops", arguments: [0, 1])
-    func passesItsSockets(_ moreLoops: Int) async throws {
+    @Test(arguments: [0, 1]) func anotherGatewayServesWaitingClientsOnAnyNumberOfLoops(_ moreLoops: Int) async throws {
         let loops = Array(MultiThreadedEventLoopGroup.singleton.makeIterator()).count
         let group = MultiThreadedEventLoopGroup(numberOfThreads: loops + moreLoops)
         try await withOrigin { origin in

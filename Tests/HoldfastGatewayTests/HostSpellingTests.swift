@@ -85,8 +85,8 @@ struct HostSpellingTests {
         }
     }
 
-    @Test("The origin gets the host that is keyed, however it is spelled", arguments: Door.allCases, [false, true])
-    func sendsWhatIsKeyed(_ door: Door, isSecure: Bool) async throws {
+    @Test(arguments: Door.allCases, [false, true])
+    func originGetsKeyedHostHoweverItIsSpelled(_ door: Door, isSecure: Bool) async throws {
         try await withGateway(isSecure: isSecure) { gateway, origin in
             for (number, spelling) in Spelling.all(defaultPort: isSecure ? 443 : 80).enumerated() {
                 let page = try await get("/\(number)", spelling.text, door, gateway)
@@ -103,7 +103,7 @@ struct HostSpellingTests {
         }
     }
 
-    @Test("No spelling changes what another client gets") func poisonsNothing() async throws {
+    @Test func noSpellingChangesWhatAnotherClientGets() async throws {
         try await withGateway(isSecure: false) { gateway, origin in
             var pages: [String: String] = [:]
             for spelling in Spelling.all(defaultPort: 80) {
@@ -125,8 +125,8 @@ struct HostSpellingTests {
         ("for=\"[::1]:80\";by=host", "for=\"[::1]:80\";by=host"), ("for=ghost", "for=ghost"),
     ]
 
-    @Test("A host that a trusted proxy names in 'Forwarded' does not pass. RFC 7239 §5.3", arguments: elements)
-    func dropsTheHostOfAProxy(value: String, passing: String?) async throws {
+    /// RFC 7239 §5.3.
+    @Test(arguments: elements) func dropsForwardedHostOfTrustedProxy(value: String, passing: String?) async throws {
         try await RawOrigin.with(respond: Self.echo) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
@@ -140,14 +140,11 @@ struct HostSpellingTests {
         }
     }
 
-    @Test(
-        "A redirect leads to the host as it is keyed",
-        arguments: [
-            ("Shop.Example", "http://shop.example/g/x"), ("SHOP.example:0080", "http://shop.example/g/x"),
-            ("shop.example:", "http://shop.example/g/x"), ("Shop.Example:08080", "http://shop.example:8080/g/x"),
-        ]
-    )
-    func rewritesLocation(host: String, expected: String) async throws {
+    @Test(arguments: [
+        ("Shop.Example", "http://shop.example/g/x"), ("SHOP.example:0080", "http://shop.example/g/x"),
+        ("shop.example:", "http://shop.example/g/x"), ("Shop.Example:08080", "http://shop.example:8080/g/x"),
+    ])
+    func redirectsLeadToTheKeyedHost(host: String, expected: String) async throws {
         let location = "HTTP/1.1 302 Found\r\nLocation: http://files.example/f/x\r\nContent-Length: 0\r\n\r\n"
         try await RawOrigin.with([.response(location)]) { origin in
             let routes = try GatewayRoutes([

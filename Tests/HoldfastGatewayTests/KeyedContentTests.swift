@@ -31,9 +31,7 @@ struct KeyedContentTests {
 
     private static let fresh = "Cache-Control: max-age=60\r\n"
 
-    @Test("With a rule, equal content is served from the store, other content is not") func keys()
-        async throws
-    {
+    @Test func ruleServesEqualContentFromTheStoreAndOtherContentNot() async throws {
         try await RawOrigin.with([.ok("one", fields: Self.fresh), .ok("two", fields: Self.fresh)]) { origin in
             try await RunningGateway.with(origin: origin.url, rules: Rules("/search", .any)) { gateway in
                 let first = try await gateway.send(Self.post("/search", #"{"q":1}"#))
@@ -49,7 +47,7 @@ struct KeyedContentTests {
         }
     }
 
-    @Test("Without a rule a POST passes unchanged and is not served from the store") func passes() async throws {
+    @Test func postWithoutRulePassesUnchangedAndIsNotStored() async throws {
         let answer = RawOrigin.Step.ok("x", fields: Self.fresh)
         try await RawOrigin.with([answer, answer]) { origin in
             try await RunningGateway.with(origin: origin.url, rules: Rules("/search", .any)) { gateway in
@@ -62,7 +60,7 @@ struct KeyedContentTests {
         }
     }
 
-    @Test("A GraphQL query is served from the store, a mutation never") func tellsQueries() async throws {
+    @Test func servesGraphQLQueriesFromTheStoreAndMutationsNever() async throws {
         let response = RawOrigin.Step.ok("x", fields: Self.fresh)
         try await RawOrigin.with([response, response, response]) { origin in
             try await RunningGateway.with(origin: origin.url, rules: Rules("/graphql", .graphQL)) { gateway in
@@ -74,7 +72,7 @@ struct KeyedContentTests {
         }
     }
 
-    @Test("Content beyond the limit passes whole, and is not keyed") func passesLong() async throws {
+    @Test func contentBeyondTheLimitPassesWholeAndIsNotKeyed() async throws {
         let answer = RawOrigin.Step.ok("x", fields: Self.fresh)
         let content = String(repeating: "a", count: 40)
         try await RawOrigin.with([answer, answer]) { origin in

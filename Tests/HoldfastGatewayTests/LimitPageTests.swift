@@ -14,7 +14,7 @@ import Testing
 
 @Suite("docs/limits.md", .timeLimit(.minutes(20)))
 struct LimitPageTests {
-    @Test("Each stated default is the one in effect") func defaults() throws {
+    @Test func eachStatedDefaultIsInEffect() throws {
         let configuration = GatewayConfiguration(origin: try GatewayOrigin("http://a.example"))
         let transport = OriginTransport.Configuration()
         let store = CacheManager.Configuration()

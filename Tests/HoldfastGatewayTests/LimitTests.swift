@@ -26,7 +26,7 @@ struct LimitTests {
 
     private static let post = "POST / HTTP/1.1\r\nHost: g\r\n"
 
-    @Test("The response names the limit that a request exceeds") func requests() async throws {
+    @Test func responseNamesTheLimitThatRequestExceeds() async throws {
         let long = String(repeating: "a", count: 300)
         try await expect("request line", "GET /\(long) HTTP/1.1\r\nHost: g\r\n\r\n") {
             $0.messageLimits.startLine = 200
@@ -63,7 +63,7 @@ struct LimitTests {
         if let detail = limit.detail { #expect(response["Cache-Status"]?.hasSuffix("detail=\(detail)") == true) }
     }
 
-    @Test("The response names the limit that an origin exceeds") func origins() async throws {
+    @Test func responseNamesTheLimitThatOriginExceeds() async throws {
         let flood = String(repeating: "HTTP/1.1 103 Hint\r\n\r\n", count: 17)
         try await RawOrigin.with([.response(flood)]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
@@ -82,7 +82,7 @@ struct LimitTests {
         }
     }
 
-    @Test("The response names the limit that a slow head exceeds") func slowHeads() async throws {
+    @Test func responseNamesTheLimitThatSlowHeadExceeds() async throws {
         try await RawOrigin.with { origin in
             try await RunningGateway.with(
                 origin: origin.url,
@@ -94,7 +94,7 @@ struct LimitTests {
         }
     }
 
-    @Test("Content up to the limit passes") func takesTheLimit() async throws {
+    @Test func contentUpToTheLimitPasses() async throws {
         try await RawOrigin.with([.ok("a"), .ok("b")]) { origin in
             try await RunningGateway.with(origin: origin.url, configure: { $0.contentLimit = 11 }) { gateway in
                 let answer1 = try await gateway.send(Self.post + "Content-Length: 11\r\n\r\nhello world")
@@ -107,11 +107,8 @@ struct LimitTests {
         }
     }
 
-    @Test(
-        "43: One connection too many of one client gets 503, but trusted clients have no such limit",
-        arguments: [false, true]
-    )
-    func connectionsOfAClient(isTrusted: Bool) async throws {
+    /// docs/attacks.md, 43. Trusted clients have no such limit.
+    @Test(arguments: [false, true]) func excessConnectionOfUntrustedClientGets503(isTrusted: Bool) async throws {
         let limit = try StatedLimit.named("connections per client")
         try await RawOrigin.with([.ok("x", fields: "Cache-Control: max-age=60\r\n")]) { origin in
             try await RunningGateway.with(

@@ -15,7 +15,7 @@ import Testing
 struct ListenerTests {
     /// Mutant: `GatewayServer.listen` without `reserve`: the system would distribute the
     /// connections over both.
-    @Test("A port on which another gateway listens is rejected") func rejectsSharedPorts() async throws {
+    @Test func rejectsPortOnWhichAnotherGatewayListens() async throws {
         try await RawOrigin.with([]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let port = gateway.port
@@ -31,7 +31,7 @@ struct ListenerTests {
     }
 
     /// The preface is a request of HTTP/1 with the version 2.0 there. RFC 9110 §15.6.6
-    @Test("A listener without HTTP/2 refuses the preface and serves HTTP/1") func turnsHTTP2Off() async throws {
+    @Test func listenerWithoutHTTP2RefusesThePrefaceAndServesHTTP1() async throws {
         try await RawOrigin.with(respond: { _ in .ok("a", fields: "Cache-Control: max-age=60\r\n") }) { origin in
             let configure: (inout GatewayConfiguration) -> Void = {
                 $0.listeners = [.address(ListenAddress(host: "127.0.0.1", port: 0), http2: false)]
@@ -54,7 +54,7 @@ struct ListenerTests {
         }
     }
 
-    @Test("A port can be listened on again at once") func listensAgain() async throws {
+    @Test func portCanBeListenedOnAgainAtOnce() async throws {
         try await RawOrigin.with([.ok("a"), .ok("b")]) { origin in
             let port = try await RunningGateway.with(origin: origin.url) { gateway in
                 let response = try await gateway.get("/a")
@@ -79,9 +79,7 @@ struct ListenerTests {
         #endif
     }()
 
-    @Test("Clients that connect while a gateway starts are served or refused, never reset") func startsWithoutResets()
-        async throws
-    {
+    @Test func startingGatewayServesOrRefusesClientsAndResetsNone() async throws {
         let address = Self.address
         try await RawOrigin.with(respond: { _ in .ok("a") }) { origin in
             var port = try await RunningGateway.with(origin: origin.url, configure: { $0.host = address }) { $0.port }
@@ -131,7 +129,7 @@ struct ListenerTests {
         return resets
     }
 
-    @Test("Every connection is accepted, on whichever loop") func acceptsOnEachLoop() async throws {
+    @Test func acceptsEveryConnectionOnWhicheverLoop() async throws {
         try await RawOrigin.with([.ok("kept", fields: "Cache-Control: max-age=60\r\n")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 _ = try await gateway.get("/kept")

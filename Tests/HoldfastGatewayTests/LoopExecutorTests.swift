@@ -21,8 +21,7 @@ struct LoopExecutorTests {
     }
 
     /// Mutants: `runJobs` without a slice; one that continues by `eventLoop.execute` alone.
-    @Test("A loop polls its sockets even if its tasks never end", arguments: [true, false])
-    func looksAtSockets(answersHits: Bool) async throws {
+    @Test(arguments: [true, false]) func pollsSocketsEvenIfTasksNeverEnd(answersHits: Bool) async throws {
         try await with { eventLoop, executor, _ in
             let isConnected = Flag()
             if answersHits { try await eventLoop.submit { executor.noteHit() }.get() }
@@ -48,7 +47,7 @@ struct LoopExecutorTests {
     }
 
     /// Mutant: `perform` that runs the work at once.
-    @Test("Work waits until the loop has finished its current task") func performsInTurn() async throws {
+    @Test func workWaitsUntilLoopHasFinishedItsTask() async throws {
         try await with { eventLoop, executor, _ in
             let done = Mutex<[Int]>([])
             try await eventLoop.submit {
@@ -82,7 +81,7 @@ struct LoopExecutorTests {
 
     /// Mutants: `handlerRemoved` that leaves the action; `ring` that does not ask whether the
     /// channel is active.
-    @Test("Tasks continue when the bell is closed") func outlivesItsBell() async throws {
+    @Test func tasksContinueWhenTheBellIsClosed() async throws {
         try await with { eventLoop, executor, bell in
             try await eventLoop.submit { executor.noteHit() }.get()
             let turns = Counter()

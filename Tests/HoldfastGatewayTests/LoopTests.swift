@@ -5,8 +5,8 @@ import Testing
 /// A request that comes back to the gateway that forwarded it. RFC 9110 §7.6.3
 @Suite("Forwarding loops", .timeLimit(.minutes(20)))
 struct LoopTests {
-    @Test("A request that comes back is rejected by its first gateway", arguments: ["GET", "POST"], RawClient.counts)
-    func rejectsOwnRequests(method: String, connections: Int) async throws {
+    @Test(arguments: ["GET", "POST"], RawClient.counts)
+    func firstGatewayRejectsRequestThatComesBack(method: String, connections: Int) async throws {
         // An origin that sends everything back to its sender, through one more gateway.
         try await RunningGateway.with(origin: "http://127.0.0.1:1") { first in
             try await RunningGateway.with(origin: "http://127.0.0.1:\(first.port)") { second in
@@ -23,7 +23,7 @@ struct LoopTests {
         }
     }
 
-    @Test("Gateways with the same pseudonym can be chained") func passesOthers() async throws {
+    @Test func gatewaysWithTheSamePseudonymCanBeChained() async throws {
         try await RawOrigin.with([.ok("a"), .ok("b")]) { origin in
             try await RunningGateway.with(origin: origin.url) { inner in
                 try await RunningGateway.with(origin: "http://127.0.0.1:\(inner.port)") { outer in

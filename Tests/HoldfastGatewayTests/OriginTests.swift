@@ -12,18 +12,16 @@ struct OriginTests {
 
     /// docs/attacks.md, 8. Mutants: an end of input that completes every framing; a protocol
     /// violation that is let through.
-    @Test(
-        "An origin that misbehaves before its head: a 5xx problem, never a dropped client",
-        arguments: [
-            (RawOrigin.Step.hangUp, 502), (.respondAndReset([]), 502),
-            (.respondAndClose("HTTP/1.1 200 OK\r\nConte"), 502),
-            (.response("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n"), 502),
-            (.response("HTTP/1.1 200 OK\r\nX : y\r\n\r\n"), 502), (.response("what?\r\n\r\n"), 502),
-            (.response("HTTP/1.1 101 Switching\r\n\r\n"), 502),
-            (.response(String(repeating: "HTTP/1.1 103 E\r\n\r\n", count: 20)), 502),
-        ]
-    )
-    func misbehaving(step: RawOrigin.Step, status: Int) async throws {
+    /// The origin misbehaves before its head.
+    @Test(arguments: [
+        (RawOrigin.Step.hangUp, 502), (.respondAndReset([]), 502),
+        (.respondAndClose("HTTP/1.1 200 OK\r\nConte"), 502),
+        (.response("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n"), 502),
+        (.response("HTTP/1.1 200 OK\r\nX : y\r\n\r\n"), 502), (.response("what?\r\n\r\n"), 502),
+        (.response("HTTP/1.1 101 Switching\r\n\r\n"), 502),
+        (.response(String(repeating: "HTTP/1.1 103 E\r\n\r\n", count: 20)), 502),
+    ])
+    func misbehavingOriginCauses5xxProblemAndDropsNoClient(step: RawOrigin.Step, status: Int) async throws {
         try await RawOrigin.with([step, .ok("fine")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
@@ -42,9 +40,7 @@ struct OriginTests {
         }
     }
 
-    @Test("A silent origin is a 504; one that accepts no connection is a 504 at once") func unreachable()
-        async throws
-    {
+    @Test func silentOriginIs504AndRefusedConnectionIs504AtOnce() async throws {
         try await RawOrigin.with([.silence]) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
@@ -65,7 +61,7 @@ struct OriginTests {
         }
     }
 
-    @Test("Offline, no connection is made: 504 with a reason") func offline() async throws {
+    @Test func makesNoConnectionOfflineAndResponds504WithReason() async throws {
         try await RawOrigin.with { origin in
             try await RunningGateway.with(origin: origin.url, mode: .offline) { gateway in
                 let response = try await gateway.get("/")
@@ -76,7 +72,7 @@ struct OriginTests {
         }
     }
 
-    @Test("Stored responses are served if the origin is unreachable") func servesWithoutOrigin() async throws {
+    @Test func servesStoredResponsesIfTheOriginIsUnreachable() async throws {
         try await RawOrigin.with([.ok("kept", fields: Self.cacheable)]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 _ = try await gateway.get("/")
@@ -92,20 +88,17 @@ struct OriginTests {
 
     /// docs/attacks.md, 8. Mutants: `BodyStream` that ends instead of throwing; `finish` in place
     /// of `abort`.
-    @Test(
-        "Content that breaks off is visibly broken for the client, and not stored",
-        arguments: [
-            (RawOrigin.Step.respondAndClose("HTTP/1.1 200 OK\r\n\(cacheable)Content-Length: 9\r\n\r\nhello"), "1.1"),
-            (
-                .respondAndClose("HTTP/1.1 200 OK\r\n\(cacheable)Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"),
-                "1.1"
-            ),
-            (.response("HTTP/1.1 200 OK\r\n\(cacheable)Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nX\r\n"), "1.1"),
-            (.respondAndReset(Array("HTTP/1.1 200 OK\r\n\(cacheable)\r\nhello".utf8)), "1.1"),
-            (.respondAndClose("HTTP/1.1 200 OK\r\n\(cacheable)Content-Length: 9\r\n\r\nhello"), "1.0"),
-        ]
-    )
-    func truncated(step: RawOrigin.Step, version: String) async throws {
+    @Test(arguments: [
+        (RawOrigin.Step.respondAndClose("HTTP/1.1 200 OK\r\n\(cacheable)Content-Length: 9\r\n\r\nhello"), "1.1"),
+        (
+            .respondAndClose("HTTP/1.1 200 OK\r\n\(cacheable)Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"),
+            "1.1"
+        ),
+        (.response("HTTP/1.1 200 OK\r\n\(cacheable)Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nX\r\n"), "1.1"),
+        (.respondAndReset(Array("HTTP/1.1 200 OK\r\n\(cacheable)\r\nhello".utf8)), "1.1"),
+        (.respondAndClose("HTTP/1.1 200 OK\r\n\(cacheable)Content-Length: 9\r\n\r\nhello"), "1.0"),
+    ])
+    func truncatedContentIsVisiblyBrokenAndNotStored(step: RawOrigin.Step, version: String) async throws {
         try await RawOrigin.with([step, .ok("whole", fields: Self.cacheable)]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 do {
@@ -122,7 +115,7 @@ struct OriginTests {
         }
     }
 
-    @Test("Content delimited by the close is complete if the close is clean") func readsUntilClose() async throws {
+    @Test func closeDelimitedContentIsCompleteIfTheCloseIsClean() async throws {
         try await RawOrigin.with([.respondAndClose("HTTP/1.0 200 OK\r\n\(Self.cacheable)\r\nhello")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let first = try await gateway.get("/")
@@ -134,10 +127,9 @@ struct OriginTests {
         }
     }
 
+    /// The connection is free then.
     /// Mutant: `wholeContent()` that keeps the connection until the caller asks for the content.
-    @Test("Content that comes with its head has a length, and its connection is free") func readsWholeResponseAtOnce()
-        async throws
-    {
+    @Test func contentThatComesWithItsHeadHasALength() async throws {
         let chunks = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n1\r\nc\r\n0\r\nVary: x\r\n\r\n"
         try await RawOrigin.with([.response(chunks), .ok("next"), .ok("")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
@@ -157,7 +149,7 @@ struct OriginTests {
         }
     }
 
-    @Test("A connection is used again") func reusesConnections() async throws {
+    @Test func usesConnectionsAgain() async throws {
         let chunked = RawOrigin.Step.response(
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nb\r\n0\r\n\r\n"
         )
@@ -173,16 +165,13 @@ struct OriginTests {
         }
     }
 
-    @Test(
-        "A connection on which anything went wrong is not used again",
-        arguments: [
-            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok",
-            "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
-            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison",
-            "HTTP/1.1 204 No Content\r\n\r\npoison",
-        ]
-    )
-    func doesNotReuseFaultyConnections(response: String) async throws {
+    @Test(arguments: [
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok",
+        "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\npoison",
+        "HTTP/1.1 204 No Content\r\n\r\npoison",
+    ])
+    func neverReusesConnectionOnWhichAnythingWentWrong(response: String) async throws {
         try await RawOrigin.with([.response(response), .ok("next")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 _ = try await gateway.get("/")
@@ -193,15 +182,12 @@ struct OriginTests {
         }
     }
 
-    @Test(
-        "A dead kept connection: idempotent requests are sent again, once, others are not",
-        arguments: [
-            ("GET / HTTP/1.1\r\nHost: g\r\n\r\n", 200), ("DELETE / HTTP/1.1\r\nHost: g\r\n\r\n", 200),
-            ("PUT / HTTP/1.1\r\nHost: g\r\nContent-Length: 1\r\n\r\nx", 200),
-            ("POST / HTTP/1.1\r\nHost: g\r\nContent-Length: 1\r\n\r\nx", 502),
-        ]
-    )
-    func repeats(request: String, status: Int) async throws {
+    @Test(arguments: [
+        ("GET / HTTP/1.1\r\nHost: g\r\n\r\n", 200), ("DELETE / HTTP/1.1\r\nHost: g\r\n\r\n", 200),
+        ("PUT / HTTP/1.1\r\nHost: g\r\nContent-Length: 1\r\n\r\nx", 200),
+        ("POST / HTTP/1.1\r\nHost: g\r\nContent-Length: 1\r\n\r\nx", 502),
+    ])
+    func sendsOnlyIdempotentRequestsAgainOnceOnDeadConnection(request: String, status: Int) async throws {
         try await RawOrigin.with([.ok("first"), .hangUp, .ok("again")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 _ = try await gateway.get("/first")
@@ -215,9 +201,7 @@ struct OriginTests {
 
     /// Mutant: `isUnsent` never set, so that a POST fails on a connection that had closed before it
     /// was used.
-    @Test("A request that a closed connection never took is sent on a new one, a POST too") func sendsUnsent()
-        async throws
-    {
+    @Test func sendsUntakenRequestOnNewConnectionEvenPOST() async throws {
         try await RawOrigin.with([.ok("a"), .ok("b")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 _ = try await gateway.get("/a")
@@ -232,7 +216,7 @@ struct OriginTests {
         }
     }
 
-    @Test("An unused kept connection is closed") func closesUnusedConnections() async throws {
+    @Test func closesUnusedKeptConnection() async throws {
         try await RawOrigin.with([.ok("a")]) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
@@ -244,7 +228,7 @@ struct OriginTests {
         }
     }
 
-    @Test("A new connection that dies is not tried again") func doesNotRepeatTwice() async throws {
+    @Test func neverRetriesNewConnectionThatDies() async throws {
         try await RawOrigin.with([.hangUp, .ok("never")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let response = try await gateway.get("/")
@@ -254,9 +238,7 @@ struct OriginTests {
         }
     }
 
-    @Test("A response before all content was sent passes, and ends the connection") func passesEarlyResponses()
-        async throws
-    {
+    @Test func responseBeforeAllContentWasSentPassesAndEndsConnection() async throws {
         // As many bytes as are read before the origin gets the request.
         let content = String(repeating: "x", count: 64 << 10)
         try await RawOrigin.with([.early(Array("HTTP/1.1 413 Too big\r\nContent-Length: 2\r\n\r\nno".utf8))]) {
@@ -275,8 +257,7 @@ struct OriginTests {
 
     /// Mutants: an unshared response that is kept for a leader that has gone, because an in-flight
     /// fetch is kept alive by the reader of its interim responses.
-    @Test("An unshared response whose client has gone releases its connection")
-    func releasesConnectionOfUnsharedResponse() async throws {
+    @Test func unsharedResponseWhoseClientHasGoneReleasesItsConnection() async throws {
         let gate = Gate()
         let unshared = RawOrigin.Step.stream { writer in
             try await gate.wait()
@@ -309,7 +290,7 @@ struct OriginTests {
     }
 
     /// docs/attacks.md, 36. Mutant: `channelInactive` that cancels nothing.
-    @Test("A client that goes away ends its exchange with the origin") func cancels() async throws {
+    @Test func clientThatGoesAwayEndsItsExchangeWithTheOrigin() async throws {
         try await RawOrigin.with([.silence]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
@@ -322,7 +303,7 @@ struct OriginTests {
         }
     }
 
-    @Test("A client that goes away does not end a fetch that others wait for") func keepsSharedFill() async throws {
+    @Test func clientThatGoesAwayEndsNoFetchThatOthersWaitFor() async throws {
         let gate = AsyncStream<Void>.makeStream()
         let slow = RawOrigin.Step.stream { writer in
             try await writer.write("HTTP/1.1 200 OK\r\n\(Self.cacheable)Content-Length: 10\r\n\r\nhello")
@@ -350,8 +331,7 @@ struct OriginTests {
     }
 
     /// Mutants: `autoRead` on for connections to the origin; `write` that never waits.
-    @Test("A slow reader slows the origin down, and memory stays bounded") func slowReaderSlowsTheOrigin() async throws
-    {
+    @Test func slowReaderSlowsTheOriginAndMemoryStaysBounded() async throws {
         let sent = Counter()
         let total = 256 << 20
         let endless = RawOrigin.Step.stream { writer in
@@ -377,7 +357,8 @@ struct OriginTests {
         }
     }
 
-    @Test("Large content passes whole, both ways") func passesLargeContent() async throws {
+    /// In requests and in responses.
+    @Test func largeContentPassesWhole() async throws {
         let size = 5 << 20
         let content = [UInt8](repeating: 0x62, count: size)
         let response = Array("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n".utf8) + content

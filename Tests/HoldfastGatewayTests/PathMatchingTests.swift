@@ -60,11 +60,8 @@ struct PathMatchingTests {
     }
 
     /// Mutants: rules compare the raw path; routes do.
-    @Test(
-        "Equal targets have equal rules and routes, and are forwarded unchanged",
-        arguments: 1...40 as ClosedRange<UInt64>
-    )
-    func equalTargetsMatchAlike(seed: UInt64) throws {
+    @Test(arguments: 1...40 as ClosedRange<UInt64>)
+    func equalTargetsHaveEqualRulesAndRoutesAndPassUnchanged(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         func path(_ longest: Int) -> [String] {
             (0..<Int.random(in: 1...longest, using: &random)).map { _ in
@@ -117,8 +114,7 @@ struct PathMatchingTests {
         return try RuleSet([Rule(matching: .init(urls: patterns), settings: settings)])
     }
 
-    @Test("Dot segments are rejected if a route, its origin or a rule has a path", arguments: climbing)
-    func rejectsDotSegments(target: String) async throws {
+    @Test(arguments: climbing) func rejectsDotSegmentsIfRouteOriginOrRuleHasPath(target: String) async throws {
         let rules = try Self.bypassing("/private/**")
         let hostRules = try Self.bypassing("http://a.example/**")
         try await RawOrigin.with([.ok("x")]) { origin in
@@ -149,15 +145,12 @@ struct PathMatchingTests {
         }
     }
 
-    @Test(
-        "A page that a rule keeps out of the store is kept out in every spelling",
-        arguments: [
-            "/private/x", "/%70rivate/x", "//private/x", "/private//x", "/private;v=1/x", "/;a/private/x",
-            "/%50rivate/x",
-            "/priv%61te;jsessionid=1//x",
-        ]
-    )
-    func rulesHoldForEverySpelling(target: String) async throws {
+    @Test(arguments: [
+        "/private/x", "/%70rivate/x", "//private/x", "/private//x", "/private;v=1/x", "/;a/private/x",
+        "/%50rivate/x",
+        "/priv%61te;jsessionid=1//x",
+    ])
+    func ruleKeepsPageOutOfTheStoreInEverySpelling(target: String) async throws {
         let rules = try Self.bypassing("/private/**", "/Private/**")
         // Nothing but the rule keeps it out: a cookie would, too.
         let page = RawOrigin.Step.ok("mine", fields: "Cache-Control: public, max-age=60\r\n")

@@ -62,42 +62,39 @@ extension Sequence where Element == Decoded<ResponseDecoder.Head> {
 struct ResponseDecoderTests {
     /// Mutants: `closeInput` that ends every framing; any check of `Framing` or `StatusLine` left
     /// out.
-    @Test(
-        "Rejects responses that would poison a cache",
-        arguments: [
-            (
-                "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-                "transfer-encoding"
-            ),
-            ("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "transfer-encoding"),
-            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\n", "transfer-encoding"),
-            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "transfer-coding"),
-            ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc", "content-length"),
-            ("HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nab", "content-length"),
-            ("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "content-length"),
-            ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc", "truncated"),
-            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc", "truncated"),
-            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", "truncated"),
-            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n", "truncated"),
-            ("HTTP/1.1 200 OK\r\nContent-", "truncated"), ("HTTP/1.1 200", "truncated"), ("", "truncated"),
-            ("HTTP/1.1 103 E\r\n\r\n", "truncated"),
-            ("HTTP/1.1 200 OK\r\nX: a\r\n b\r\n\r\n", "field-folding"),
-            ("HTTP/1.1 200 OK\r\nX : a\r\n\r\n", "field-line"),
-            ("HTTP/1.1 200 OK\r\nX: \u{0}\r\n\r\n", "field-value"),
-            ("HTTP/1.1 200 OK\nX: a\n\n", "bare-line-feed"),
-            ("HTTP/1.1 200 O\u{1}K\r\n\r\n", "start-line"), ("HTTP/1.1 20 OK\r\n\r\n", "start-line"),
-            ("HTTP/1.1 099 OK\r\n\r\n", "start-line"), ("HTTP/1.1 2000 OK\r\n\r\n", "start-line"),
-            ("HTTP/1.1  200 OK\r\n\r\n", "start-line"), ("HTTP/2.0 200 OK\r\n\r\n", "version"),
-            ("ICY 200 OK\r\n\r\n", "start-line"), ("<html>not HTTP at all</html>\r\n", "start-line"),
-            ("HTTP/1.1 101 Switching\r\n\r\n", "switched-protocols"),
-            (String(repeating: "HTTP/1.1 103 E\r\n\r\n", count: 17), "too-many-interim-responses"),
-        ]
-    )
-    func rejects(response: String, reason: String) {
+    @Test(arguments: [
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            "transfer-encoding"
+        ),
+        ("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "transfer-encoding"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, gzip\r\n\r\n", "transfer-encoding"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "transfer-coding"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nabc", "content-length"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nab", "content-length"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "content-length"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabc", "truncated"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabc", "truncated"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n", "truncated"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n", "truncated"),
+        ("HTTP/1.1 200 OK\r\nContent-", "truncated"), ("HTTP/1.1 200", "truncated"), ("", "truncated"),
+        ("HTTP/1.1 103 E\r\n\r\n", "truncated"),
+        ("HTTP/1.1 200 OK\r\nX: a\r\n b\r\n\r\n", "field-folding"),
+        ("HTTP/1.1 200 OK\r\nX : a\r\n\r\n", "field-line"),
+        ("HTTP/1.1 200 OK\r\nX: \u{0}\r\n\r\n", "field-value"),
+        ("HTTP/1.1 200 OK\nX: a\n\n", "bare-line-feed"),
+        ("HTTP/1.1 200 O\u{1}K\r\n\r\n", "start-line"), ("HTTP/1.1 20 OK\r\n\r\n", "start-line"),
+        ("HTTP/1.1 099 OK\r\n\r\n", "start-line"), ("HTTP/1.1 2000 OK\r\n\r\n", "start-line"),
+        ("HTTP/1.1  200 OK\r\n\r\n", "start-line"), ("HTTP/2.0 200 OK\r\n\r\n", "version"),
+        ("ICY 200 OK\r\n\r\n", "start-line"), ("<html>not HTTP at all</html>\r\n", "start-line"),
+        ("HTTP/1.1 101 Switching\r\n\r\n", "switched-protocols"),
+        (String(repeating: "HTTP/1.1 103 E\r\n\r\n", count: 17), "too-many-interim-responses"),
+    ])
+    func rejectsResponsesThatWouldPoisonACache(response: String, reason: String) {
         #expect(ResponseDecoder.decode(response).refusal?.reason.rawValue == reason)
     }
 
-    @Test("Bytes after the end are not content") func countsLeftovers() {
+    @Test func bytesAfterTheEndAreNotContent() {
         let bytes = Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nabHTTP/1.1 200 OK\r\n".utf8)
         let decoded = ResponseDecoder.decode([bytes], closing: false)
         #expect(decoded.events.content == "ab")
@@ -105,44 +102,39 @@ struct ResponseDecoderTests {
         #expect(decoded.undecoded == 17)
     }
 
-    @Test(
-        "No content, whatever the fields state, RFC 9112 §6.3",
-        arguments: [
-            ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", HTTPRequest.Method.head),
-            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", .head),
-            ("HTTP/1.1 200 OK\r\n\r\n", .head),
-            ("HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", .get),
-            ("HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", .get),
-        ]
-    )
-    func hasNoContent(response: String, method: HTTPRequest.Method) {
+    /// RFC 9112 §6.3.
+    @Test(arguments: [
+        ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", HTTPRequest.Method.head),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", .head),
+        ("HTTP/1.1 200 OK\r\n\r\n", .head),
+        ("HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n", .get),
+        ("HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n", .get),
+    ])
+    func responseHasNoContentWhateverTheFieldsState(response: String, method: HTTPRequest.Method) {
         let decoded = ResponseDecoder.decode(response, method: method)
         #expect(decoded.count == 2)
         #expect(decoded.head?.framing == Framing.none)
         #expect(decoded.last == .end)
     }
 
-    @Test("Content without a length ends with the connection") func readsUntilClose() {
+    @Test func contentWithoutLengthEndsWithTheConnection() {
         let decoded = ResponseDecoder.decode("HTTP/1.1 200 OK\r\n\r\nhello")
         #expect(decoded.content == "hello")
         #expect(decoded.last == .end)
         #expect(decoded.head?.isKeptAlive == false)
     }
 
-    @Test(
-        "Status lines as servers write them",
-        arguments: [
-            ("HTTP/1.1 200 OK", 200, "OK"), ("HTTP/1.1 200 ", 200, ""), ("HTTP/1.1 200", 200, ""),
-            ("HTTP/1.1 999 Way  out ", 999, "Way  out "), ("HTTP/1.0 299 a:b", 299, "a:b"),
-        ]
-    )
-    func statusLines(line: String, code: Int, phrase: String) {
+    @Test(arguments: [
+        ("HTTP/1.1 200 OK", 200, "OK"), ("HTTP/1.1 200 ", 200, ""), ("HTTP/1.1 200", 200, ""),
+        ("HTTP/1.1 999 Way  out ", 999, "Way  out "), ("HTTP/1.0 299 a:b", 299, "a:b"),
+    ])
+    func readsStatusLinesAsServersWriteThem(line: String, code: Int, phrase: String) {
         let status = ResponseDecoder.decode("\(line)\r\nContent-Length: 0\r\n\r\n").head?.response.status
         #expect(status?.code == code)
         #expect(status?.reasonPhrase == phrase)
     }
 
-    @Test("A reason phrase keeps its bytes") func keepsPhraseBytes() throws {
+    @Test func reasonPhraseKeepsItsBytes() throws {
         let line = Array("HTTP/1.1 200 ".utf8) + [0x80, 0xE9, 0xFF]
         let decoded = ResponseDecoder.decode([line + Array("\r\nContent-Length: 0\r\n\r\n".utf8)]).events
         let status = try #require(decoded.head?.response.status)
@@ -150,17 +142,14 @@ struct ResponseDecoderTests {
         #expect(Array(written.readableBytesView) == line + [0x0D, 0x0A])
     }
 
-    @Test(
-        "The events do not depend on how the bytes are cut",
-        arguments: [
-            "HTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 100\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x\r\nhello\r\n10\r\n0123456789abcdef\r\n0\r\nT: u\r\n\r\n",
-            "HTTP/1.0 200 OK\r\nX: y\r\n\r\nuntil the end",
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello!\r\n",
-            "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell",
-        ]
-    )
-    func isInvariantUnderSplits(response: String) {
+    @Test(arguments: [
+        "HTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 100\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x\r\nhello\r\n10\r\n0123456789abcdef\r\n0\r\nT: u\r\n\r\n",
+        "HTTP/1.0 200 OK\r\nX: y\r\n\r\nuntil the end",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello!\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhell",
+    ])
+    func eventsDoNotDependOnCuts(response: String) {
         let bytes = Array(response.utf8)
         let whole = ResponseDecoder.decode([bytes]).events
         #expect(!whole.isEmpty)
@@ -170,25 +159,23 @@ struct ResponseDecoderTests {
         #expect(ResponseDecoder.decode(bytes.map { [$0] }).events == whole)
     }
 
-    @Test(
-        "Persistence, RFC 9112 §9.3",
-        arguments: [
-            ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", true),
-            ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", false),
-            ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", false),
-            ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: Keep-Alive\r\n\r\n", true),
-            ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: x\r\nConnection:,\tkeep-alive \r\n\r\n", true),
-            ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: keep-alived\r\n\r\n", false),
-            ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive, close\r\n\r\n", false),
-            ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive\r\nConnection: x , CLOSE\r\n\r\n", false),
-            ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: closed, clos\r\n\r\n", true),
-        ]
-    )
-    func persistence(response: String, isKeptAlive: Bool) {
+    /// RFC 9112 §9.3.
+    @Test(arguments: [
+        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", true),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", false),
+        ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", false),
+        ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: Keep-Alive\r\n\r\n", true),
+        ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: x\r\nConnection:,\tkeep-alive \r\n\r\n", true),
+        ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: keep-alived\r\n\r\n", false),
+        ("HTTP/1.0 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive, close\r\n\r\n", false),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: keep-alive\r\nConnection: x , CLOSE\r\n\r\n", false),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: closed, clos\r\n\r\n", true),
+    ])
+    func versionAndConnectionFieldDecidePersistence(response: String, isKeptAlive: Bool) {
         #expect(ResponseDecoder.decode(response).head?.isKeptAlive == isKeptAlive)
     }
 
-    @Test("A field that would start another one is not written") func writesNoLineEnds() {
+    @Test func neverWritesFieldThatWouldStartAnotherOne() {
         // HTTPTypes itself replaces line ends and NUL by spaces. It leaves other controls.
         var fields = HTTPFields()
         fields.append(HTTPField(name: .server, lenientValue: [0x61, 0x01, 0x62]))
@@ -197,8 +184,8 @@ struct ResponseDecoderTests {
         #expect(String(buffer: written) == "Age: 1\r\n")
     }
 
-    @Test("A head is complete, however long it is", arguments: [0, 1, 990, 991, 992, 993, 994, 1024, 5000, 100_000])
-    func writesLongHeads(_ length: Int) {
+    @Test(arguments: [0, 1, 990, 991, 992, 993, 994, 1024, 5000, 100_000])
+    func headIsCompleteHoweverLongItIs(_ length: Int) {
         let value = String(repeating: "x", count: length)
         let written = ByteBuffer.head {
             $0.writeFields([.server: "a", .via: value])

@@ -26,8 +26,8 @@ struct RouteTests {
         ])
     }
 
+    /// The rest of the target stays byte for byte.
     @Test(
-        "The first route that matches host and path is used; the rest stays byte for byte",
         arguments: [
             ("api.local", "/v1", "v1 /api"), ("api.local", "/v1/", "v1 /api/"), ("api.local", "/v1?q", "v1 /api?q"),
             ("API.Local", "/v1/a%2Fb//c?x=/v1", "v1 /api/a%2Fb//c?x=/v1"), ("api.local:9", "/v1/x", "v1 /api/x"),
@@ -47,13 +47,13 @@ struct RouteTests {
             ("else.example", "/shared?x", "any /shared?x"), (nil, "/shared", "any /shared"), (nil, "/v1", nil),
         ] as [(String?, String, String?)]
     )
-    func chooses(authority: String?, target: String, expected: String?) throws {
+    func firstRouteThatMatchesHostAndPathIsUsed(authority: String?, target: String, expected: String?) throws {
         let choice = try Self.table().route(authority: authority, target: target)
         #expect(choice.map { "\($0.route.name ?? "?") \($0.path)" } == expected)
     }
 
-    @Test("One route without conditions takes everything", arguments: [nil, "a.example", "[::1]:3"])
-    func takesEverything(authority: String?) throws {
+    @Test(arguments: [nil, "a.example", "[::1]:3"])
+    func oneRouteWithoutConditionsTakesEverything(authority: String?) throws {
         for path in ["", "/api", "/api/"] {
             let routes = GatewayRoutes(origin: try GatewayOrigin("https://one.example" + path))
             #expect(routes.route(authority: authority, target: "/x?y")?.path == (path.isEmpty ? "" : "/api") + "/x?y")
@@ -62,8 +62,7 @@ struct RouteTests {
     }
 
     /// Mutants: tables that forget patterns beside an exact host, or their order.
-    @Test("The table finds the same as trying one route after the other", arguments: 0..<40)
-    func agreesWithTryingEachRoute(seed: UInt64) throws {
+    @Test(arguments: 0..<40) func tableFindsTheSameAsTryingEachRoute(seed: UInt64) throws {
         var generator = SeededRandom(seed: seed)
         let hosts = ["a.x", "b.x", "a.y", "x", "a.b.x", "*.x", "*.y", "*.b.x", "a.x:1", "*.x:1", nil]
         let paths = ["/", "/p", "/p/q", "/r"]
@@ -100,15 +99,12 @@ struct RouteTests {
         return (parts[0], parts.count > 1 ? parts[1] : nil)
     }
 
-    @Test(
-        "An invalid host or path is rejected, and named",
-        arguments: [
-            ("a b", "/"), ("", "/"), ("a/b", "/"), ("a?b", "/"), ("a#", "/"), ("u@a", "/"), ("*.", "/"), ("*", "/"),
-            ("a.*.b", "/"), ("*.*.a", "/"), ("a:b", "/"), ("a:70000", "/"), ("*.[::1]", "/"), ("a", ""), ("a", "v1"),
-            ("a", "/a b"), ("a", "/a/../b"), ("a", "/a/%2e"), ("a", "/a;b"), ("a", "/a?b"), ("a", "/a#b"), ("a", "/ä"),
-        ]
-    )
-    func rejects(host: String, path: String) throws {
+    @Test(arguments: [
+        ("a b", "/"), ("", "/"), ("a/b", "/"), ("a?b", "/"), ("a#", "/"), ("u@a", "/"), ("*.", "/"), ("*", "/"),
+        ("a.*.b", "/"), ("*.*.a", "/"), ("a:b", "/"), ("a:70000", "/"), ("*.[::1]", "/"), ("a", ""), ("a", "v1"),
+        ("a", "/a b"), ("a", "/a/../b"), ("a", "/a/%2e"), ("a", "/a;b"), ("a", "/a?b"), ("a", "/a#b"), ("a", "/ä"),
+    ])
+    func rejectsAndNamesInvalidHostOrPath(host: String, path: String) throws {
         let origin = try GatewayOrigin("http://one.example")
         let error = try #require(throws: InvalidSetting.self) {
             try GatewayRoute(host: host, path: path, origin: origin)
@@ -116,8 +112,7 @@ struct RouteTests {
         #expect(error.description.contains("'\(path == "/" ? host : path)'"))
     }
 
-    @Test("An origin's path has no dot segments", arguments: ["/a/..", "/%2E/b", "/a/../b/"])
-    func originRejects(path: String) throws {
+    @Test(arguments: ["/a/..", "/%2E/b", "/a/../b/"]) func rejectsDotSegmentsInOriginsPath(path: String) throws {
         let error = try #require(throws: InvalidSetting.self) { try GatewayOrigin("http://one.example\(path)") }
         #expect(error.description.contains("dot segments; 'http://one.example\(path)'"))
     }
@@ -128,10 +123,7 @@ struct RouteTests {
         routes.endpoint(for: try TargetURI(uri))?.description
     }
 
-    @Test("A complete request goes to its route's origin and to no other address")
-    func sendsCompleteRequestsToTheirOrigins()
-        throws
-    {
+    @Test func sendsCompleteRequestsToTheirRoutesOriginAlone() throws {
         let routes = try GatewayRoutes([
             GatewayRoute(host: "a.local", origin: GatewayOrigin("http://10.0.0.1:81"), preservesHost: true),
             GatewayRoute(
@@ -158,7 +150,7 @@ struct RouteTests {
         }
     }
 
-    @Test("If every request goes to one origin, its authority does not matter") func servesOne() throws {
+    @Test func authorityDoesNotMatterIfEveryRequestGoesToOneOrigin() throws {
         let origin = try GatewayOrigin("http://10.0.0.1")
         let routes = try GatewayRoutes([
             GatewayRoute(host: "a.local", origin: origin, preservesHost: true),
@@ -168,7 +160,7 @@ struct RouteTests {
         #expect(!routes.areAmbiguous)
     }
 
-    @Test("Routes whose requests cannot be told apart are rejected") func rejectsIndistinguishableRoutes() throws {
+    @Test func rejectsRoutesWhoseRequestsCannotBeToldApart() throws {
         func twins(_ first: GatewayRoute, _ second: GatewayRoute) -> GatewayRoutes.Conflict? {
             do {
                 _ = try GatewayRoutes([first, second])

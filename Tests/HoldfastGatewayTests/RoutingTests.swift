@@ -30,7 +30,7 @@ struct RoutingTests {
         ]
     }
 
-    @Test("Each host has its origin, its path there and its own stored responses") func routes() async throws {
+    @Test func eachHostHasItsOriginPathAndStoredResponses() async throws {
         try await withTwo(byHost) { gateway, one, two in
             one.script(.ok("one", fields: Self.fresh))
             two.script(.ok("two", fields: Self.fresh))
@@ -46,16 +46,14 @@ struct RoutingTests {
         }
     }
 
-    @Test(
-        "A request that matches no route gets a 404 that names the host, and is not forwarded",
-        arguments: [
-            ("GET /x HTTP/1.1\r\nHost: one.local\r\n\r\n", "'one.local'"),
-            ("GET http://one.local/x HTTP/1.1\r\nHost: else.local\r\n\r\n", "'one.local'"),
-            ("GET /v1/x HTTP/1.0\r\n\r\n", "without a host"),
-            ("POST /x?token=hunter2 HTTP/1.1\r\nHost: one.local\r\nContent-Length: 5\r\n\r\nhello", "'one.local'"),
-        ]
-    )
-    func rejects(request: String, named: String) async throws {
+    /// The request is not forwarded.
+    @Test(arguments: [
+        ("GET /x HTTP/1.1\r\nHost: one.local\r\n\r\n", "'one.local'"),
+        ("GET http://one.local/x HTTP/1.1\r\nHost: else.local\r\n\r\n", "'one.local'"),
+        ("GET /v1/x HTTP/1.0\r\n\r\n", "without a host"),
+        ("POST /x?token=hunter2 HTTP/1.1\r\nHost: one.local\r\nContent-Length: 5\r\n\r\nhello", "'one.local'"),
+    ])
+    func requestThatMatchesNoRouteGets404ThatNamesTheHost(request: String, named: String) async throws {
         try await withTwo(byHost) { gateway, one, two in
             let response = try await gateway.send(request)
             #expect(response.status == 404)
@@ -67,15 +65,13 @@ struct RoutingTests {
         }
     }
 
-    @Test(
-        "A request for an unknown host gets a 421 that does not name it, and is not forwarded",
-        arguments: [
-            "GET /v1/x HTTP/1.1\r\nHost: else.local\r\n\r\n",
-            "GET http://else.local/v1/x HTTP/1.1\r\nHost: one.local\r\n\r\n",
-            "POST /v1/x?token=hunter2 HTTP/1.1\r\nHost: else.local\r\nContent-Length: 5\r\n\r\nhello",
-        ]
-    )
-    func rejectsUnknownHosts(request: String) async throws {
+    /// The request is not forwarded.
+    @Test(arguments: [
+        "GET /v1/x HTTP/1.1\r\nHost: else.local\r\n\r\n",
+        "GET http://else.local/v1/x HTTP/1.1\r\nHost: one.local\r\n\r\n",
+        "POST /v1/x?token=hunter2 HTTP/1.1\r\nHost: else.local\r\nContent-Length: 5\r\n\r\nhello",
+    ])
+    func requestForUnknownHostGets421ThatDoesNotNameIt(request: String) async throws {
         try await withTwo(byHost) { gateway, one, two in
             let response = try await gateway.send(request)
             #expect(response.status == 421)
@@ -87,9 +83,7 @@ struct RoutingTests {
         }
     }
 
-    @Test("A connection continues after a request that matches no route") func continuesAfterUnmatchedRequest()
-        async throws
-    {
+    @Test func connectionContinuesAfterRequestThatMatchesNoRoute() async throws {
         try await withTwo(byHost) { gateway, _, two in
             two.script(.ok("two"))
             try await RawClient.with(port: gateway.port) { client in
@@ -105,7 +99,7 @@ struct RoutingTests {
         }
     }
 
-    @Test("Several Hosts, and an invalid Host, stay errors") func keepsHostRules() async throws {
+    @Test func severalHostsOrAnInvalidHostStayErrors() async throws {
         try await withTwo(byHost) { gateway, one, two in
             for fields in ["Host: one.local\r\nHost: two.local\r\n", "Host: one.local, two.local\r\n", ""] {
                 let refused = try await gateway.send("GET /v1 HTTP/1.1\r\n\(fields)\r\n")
@@ -117,7 +111,7 @@ struct RoutingTests {
         }
     }
 
-    @Test("A preserved host goes to its route's origin, and is keyed") func preserves() async throws {
+    @Test func preservedHostGoesToItsRoutesOriginAndIsKeyed() async throws {
         try await withTwo({ one, two in
             [
                 try GatewayRoute(host: "*.tenants.local", origin: GatewayOrigin(one.url), preservesHost: true),
@@ -136,9 +130,8 @@ struct RoutingTests {
 
     /// A client of one route names the other route's origin as its host. The stored responses of
     /// one must not serve the other.
-    @Test("A preserved host equal to another route's origin gets a 421, and is not forwarded") func misdirects()
-        async throws
-    {
+    /// The request is not forwarded.
+    @Test func preservedHostOfAnotherRoutesOriginGets421() async throws {
         try await withTwo({ one, two in
             var preserved = try GatewayRoute(origin: GatewayOrigin(one.url), preservesHost: true)
             // Otherwise, the port would be removed.
@@ -158,7 +151,7 @@ struct RoutingTests {
         }
     }
 
-    @Test("Locations lead back to the route") func translatesLocations() async throws {
+    @Test func locationsLeadBackToTheRoute() async throws {
         try await withTwo(byHost) { gateway, one, _ in
             one.script(
                 .response(
@@ -171,7 +164,8 @@ struct RoutingTests {
         }
     }
 
-    @Test("An unreachable origin affects no other, and connections to each are kept") func separates() async throws {
+    /// Connections to each origin are kept.
+    @Test func unreachableOriginAffectsNoOther() async throws {
         try await withTwo(byHost) { gateway, one, two in
             one.script(.ok("x"))
             two.script(.ok("y"), .ok("z"))

@@ -44,14 +44,11 @@ struct ScaleTests {
     }
 
     /// Mutant: each route is compared with all others.
-    @Test(
-        "Ten times the routes take about ten times as long to load",
-        arguments: [
-            "hosts", "paths", "paths of any host", "hosts beside paths", "labels", "modes", "preserved",
-            "preserved paths",
-        ]
-    )
-    func loadsInLinearTime(kind: String) throws {
+    @Test(arguments: [
+        "hosts", "paths", "paths of any host", "hosts beside paths", "labels", "modes", "preserved",
+        "preserved paths",
+    ])
+    func loadTimeIsLinearInRoutes(kind: String) throws {
         func load(_ count: Int) throws -> Double {
             var file = HoldfastConfiguration.Configuration()
             file.routes = Self.routes(kind, count)
@@ -70,7 +67,7 @@ struct ScaleTests {
         #expect(many < 40 * max(few, 0.001), "\(few) s, then \(many) s")
     }
 
-    @Test("A rule is compared with a limited number of rules with the same start") func checksFew() throws {
+    @Test func comparesRuleWithLimitedNumberOfRulesOfTheSameStart() throws {
         let index = try Self.index((0..<5000).map { "/**/item-\($0)/**" })
         let pattern = try CompiledPattern("/**/item-1/**/x")
         #expect(index.possiblyCovering(pattern, before: 5000, limit: 512) == Set(0..<512))
@@ -88,8 +85,7 @@ struct ScaleTests {
     }
 
     /// Mutant: every pattern with a star at its start is compared.
-    @Test("A target is compared only with rules whose words it contains")
-    func comparesFew() throws {
+    @Test func comparesTargetOnlyWithRulesWhoseWordsItContains() throws {
         for shape in ["/**/item-%/**", "/**.ext%", "/*/%/x", "/**/%", "/**%**/y/*"] {
             let index = try Self.index((0..<4000).map { shape.replacing("%", with: "\($0 + 10_000)") })
             let path = shape.replacing("%", with: "13777").replacing("**", with: "a/b").replacing("*", with: "c")
@@ -99,15 +95,14 @@ struct ScaleTests {
         }
     }
 
-    @Test("A target is compared with at most as many rules as it has bytes") func hostileTargetsAreBounded() throws {
+    @Test func comparesTargetWithAtMostAsManyRulesAsItHasBytes() throws {
         let index = try Self.index((0..<4000).map { "/**/item-\($0 + 10_000)/*/**" })
         let path = "/a" + (0..<300).map { "/item-\(10_000 + $0 * 13)" }.joined()
         let found = index.matches(try Self.target(path)) { _ in true }
         #expect(found.rules.count > 290 && found.comparisons <= path.utf8.count, "\(found.comparisons)")
     }
 
-    @Test("The index finds the same as comparing all rules", arguments: 1...60 as ClosedRange<UInt64>)
-    func findsAll(seed: UInt64) throws {
+    @Test(arguments: 1...60 as ClosedRange<UInt64>) func indexFindsTheSameAsComparingAllRules(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         func text(_ parts: [String], _ longest: Int) -> String {
             (0..<Int.random(in: 0...longest, using: &random)).map { _ in

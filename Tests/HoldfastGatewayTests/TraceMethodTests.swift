@@ -48,8 +48,7 @@ struct TraceMethodTests {
         }
     }
 
-    @Test("It gets 405 with the methods that are allowed, and reaches no origin", arguments: methods)
-    func isNotForwarded(_ method: String) async throws {
+    @Test(arguments: methods) func traceGets405WithAllowedMethodsAndReachesNoOrigin(_ method: String) async throws {
         try await withGateway(configure: { $0.trustedClients = [AddressRange("127.0.0.1")].compactMap(\.self) }) {
             gateway,
             origin in
@@ -74,8 +73,8 @@ struct TraceMethodTests {
         }
     }
 
-    @Test("If it is forwarded, no secret is in it", arguments: methods, [false, true])
-    func forwardsNoSecret(_ method: String, isTrusted: Bool) async throws {
+    @Test(arguments: methods, [false, true])
+    func forwardedTraceHasNoSecret(_ method: String, isTrusted: Bool) async throws {
         let file = try Configuration(yaml: "version: 1\nclients: {trace: forward}\nroutes: [{origin: \"http://a\"}]")
         #expect(try GatewayConfiguration(file).forwardsTrace)
         try await withGateway(configure: {
@@ -98,11 +97,9 @@ struct TraceMethodTests {
         ("99999999999999999999999", "2147483647"), ("-1", "-1"), ("x", "x"), ("", ""),
     ]
 
-    @Test(
-        "Max-Forwards is decremented, to what the gateway knows at most. RFC 9110 §7.6.2",
-        arguments: ["TRACE", "OPTIONS"]
-    )
-    func decrementsMaxForwards(method: String) async throws {
+    /// RFC 9110 §7.6.2.
+    @Test(arguments: ["TRACE", "OPTIONS"])
+    func decrementsMaxForwardsToWhatTheGatewayKnowsAtMost(method: String) async throws {
         try await withGateway(configure: { $0.forwardsTrace = true }) { gateway, origin in
             for (number, sample) in Self.counts.enumerated() {
                 _ = try await both(gateway, method, [("max-forwards", sample.given)])

@@ -43,8 +43,7 @@ struct TracedRequestTests {
     /// A request that may begin a trace is not looked up among the kept responses. Its response
     /// must not be kept under the bytes of the request before it, which may have left them behind
     /// when it was refused at once.
-    @Test("A refused request never gets the response of the next one", arguments: RawClient.counts)
-    func bytesAreOfOneRequest(clients: Int) async throws {
+    @Test(arguments: RawClient.counts) func refusedRequestNeverGetsTheResponseOfTheNextOne(clients: Int) async throws {
         try await RawOrigin.with(respond: { _ in .ok("a", fields: "Cache-Control: max-age=60\r\n") }) { origin in
             let sampler = ["OTEL_TRACES_SAMPLER": "parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG": "0.5"]
             try await withTracer(sampler) { tracer in
@@ -98,7 +97,7 @@ struct TracedRequestTests {
         request.head.headerFields.first { $0.name.canonicalName == "traceparent" }?.value ?? ""
     }
 
-    @Test("A probe has no span, and says so") func probes() async throws {
+    @Test func probeHasNoSpanAndSaysSo() async throws {
         try await withTracer { tracer in
             let transport = try OriginTransport(
                 group: MultiThreadedEventLoopGroup.singleton,

@@ -66,8 +66,8 @@ struct TrailerTests {
 
     // MARK: Of responses
 
-    @Test("They follow the content of a response, on the loop and in a task", arguments: Door.allCases)
-    func passesBehindContent(_ door: Door) async throws {
+    /// On the loop and in a task.
+    @Test(arguments: Door.allCases) func trailersFollowTheContentOfAResponse(_ door: Door) async throws {
         let step = RawOrigin.Step.response(Self.response("hello", "X-Sum: 5", "Server-Timing: a", "X-Sum: 6"))
         try await RawOrigin.with([step, step]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
@@ -87,7 +87,7 @@ struct TrailerTests {
         }
     }
 
-    @Test("They pass without content", arguments: Door.allCases) func passesWithoutContent(_ door: Door) async throws {
+    @Test(arguments: Door.allCases) func trailersPassWithoutContent(_ door: Door) async throws {
         try await RawOrigin.with([.response(Self.response("", "X-Sum: 0"))]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let response = try await send(door, to: gateway)
@@ -96,8 +96,7 @@ struct TrailerTests {
         }
     }
 
-    @Test("They wait for content that a window holds back", arguments: Door.allCases)
-    func passesBehindLongContent(_ door: Door) async throws {
+    @Test(arguments: Door.allCases) func trailersWaitForContentThatAWindowHoldsBack(_ door: Door) async throws {
         let content = String(repeating: "0123456789abcdef", count: 1 << 15)
         let slow = RawOrigin.Step.stream { writer in
             try await writer.write(Self.chunked + "\r\n")
@@ -112,8 +111,7 @@ struct TrailerTests {
         }
     }
 
-    @Test("They come after the content, however late", arguments: Door.allCases)
-    func passesLateTrailers(_ door: Door) async throws {
+    @Test(arguments: Door.allCases) func trailersFollowTheContentHoweverLate(_ door: Door) async throws {
         let gates = Gates()
         let late = RawOrigin.Step.stream { writer in
             try await writer.write(Self.chunked + "\r\n1\r\na\r\n")
@@ -131,8 +129,8 @@ struct TrailerTests {
         }
     }
 
-    @Test("A client of HTTP/1 that does not ask gets none, RFC 9110 §6.5.1", arguments: ["1.0", "1.1"])
-    func asksFirst(_ version: String) async throws {
+    /// RFC 9110 §6.5.1.
+    @Test(arguments: ["1.0", "1.1"]) func http1ClientThatDoesNotAskGetsNoTrailers(_ version: String) async throws {
         let step = RawOrigin.Step.response(Self.response("hello", "X-Sum: 5"))
         try await RawOrigin.with([step, step]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
@@ -147,9 +145,8 @@ struct TrailerTests {
         }
     }
 
-    @Test("HEAD, 204 and 304 have none", arguments: Door.allCases) func passesNoneWithoutContent(_ door: Door)
-        async throws
-    {
+    /// These are HEAD, 204 and 304.
+    @Test(arguments: Door.allCases) func responseWithoutContentHasNoTrailers(_ door: Door) async throws {
         let steps = [
             Self.chunked + "\r\n", "HTTP/1.1 204 No Content\r\n\r\n",
             "HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\n\r\n",
@@ -164,8 +161,7 @@ struct TrailerTests {
         }
     }
 
-    @Test("Fields of a head are left out, and never join it", arguments: Door.allCases)
-    func removesFieldsOfAHead(_ door: Door) async throws {
+    @Test(arguments: Door.allCases) func fieldsOfAHeadAreLeftOutAndNeverJoinIt(_ door: Door) async throws {
         let step = RawOrigin.Step.response(
             Self.response(
                 "hello",
@@ -189,8 +185,7 @@ struct TrailerTests {
         }
     }
 
-    @Test("Too many, or malformed, they break the response off", arguments: Door.allCases)
-    func breaksOff(_ door: Door) async throws {
+    @Test(arguments: Door.allCases) func tooManyOrMalformedTrailersBreakTheResponseOff(_ door: Door) async throws {
         let many = String(repeating: "X-A: 1\r\n", count: 129)
         for section in [
             "X-A: \(String(repeating: "a", count: 9_000))\r\n", many, "X A: 1\r\n", "X-A: \u{1}\r\n", " x\r\n",
@@ -213,8 +208,7 @@ struct TrailerTests {
     // MARK: Of stored responses
 
     /// RFC 9111 §3 allows a cache to store a response without its trailers.
-    @Test("A response that is stored loses them, and so do its followers and hits", arguments: Door.allCases)
-    func dropsThoseOfStoredResponses(_ door: Door) async throws {
+    @Test(arguments: Door.allCases) func storedResponseItsFollowersAndHitsLoseTrailers(_ door: Door) async throws {
         let gates = Gates()
         let step = RawOrigin.Step.stream { writer in
             try await writer.write("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -245,9 +239,7 @@ struct TrailerTests {
 
     // MARK: Of requests
 
-    @Test("They follow the content of a request", arguments: Door.allCases) func passesThoseOfRequests(_ door: Door)
-        async throws
-    {
+    @Test(arguments: Door.allCases) func trailersFollowTheContentOfARequest(_ door: Door) async throws {
         let long = String(repeating: "x", count: 200_000)
         try await RawOrigin.with(respond: { _ in .ok("a") }) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
@@ -262,8 +254,7 @@ struct TrailerTests {
         }
     }
 
-    @Test("Fields of a head are left out of a request's, and never join it", arguments: Door.allCases)
-    func removesFieldsOfARequestsHead(_ door: Door) async throws {
+    @Test(arguments: Door.allCases) func fieldsOfARequestsHeadAreLeftOutAndNeverJoinIt(_ door: Door) async throws {
         try await RawOrigin.with(respond: { _ in .ok("a") }) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let trailers = [
@@ -281,11 +272,8 @@ struct TrailerTests {
         }
     }
 
-    @Test(
-        "One that frames the message does not smuggle a request",
-        arguments: ["Content-Length: 3", "Transfer-Encoding: x"]
-    )
-    func smugglesNothing(_ trailer: String) async throws {
+    @Test(arguments: ["Content-Length: 3", "Transfer-Encoding: x"])
+    func trailersThatFrameTheMessageSmuggleNoRequest(_ trailer: String) async throws {
         try await RawOrigin.with(respond: { _ in .ok("a") }) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
@@ -303,9 +291,7 @@ struct TrailerTests {
         }
     }
 
-    @Test("Content with a length has no place for them, and neither has a GET") func dropsThoseOfSizedContent()
-        async throws
-    {
+    @Test func contentWithLengthAndGETHaveNoPlaceForTrailers() async throws {
         try await RawOrigin.with(respond: { _ in .ok("a", fields: "Cache-Control: max-age=60\r\n") }) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let response = try await send(.http1, content: "abc", trailers: ["x-sum: 1"], to: gateway)
@@ -325,7 +311,7 @@ struct TrailerTests {
         }
     }
 
-    @Test("Trailers of a request too large are refused", arguments: Door.allCases) func refusesLargeTrailers(
+    @Test(arguments: Door.allCases) func refusesTooLargeTrailersOfARequest(
         _ door: Door
     )
         async throws
@@ -346,8 +332,8 @@ struct TrailerTests {
         }
     }
 
-    @Test("QUERY with trailers is not keyed: they are no part of the key", arguments: Door.allCases)
-    func doesNotKeyTrailers(_ door: Door) async throws {
+    /// Trailers are no part of the key.
+    @Test(arguments: Door.allCases) func queryWithTrailersIsNotKeyed(_ door: Door) async throws {
         try await RawOrigin.with(respond: { .ok($0.trailers.first ?? "none", fields: "Cache-Control: max-age=60\r\n") })
         {
             origin in
@@ -365,7 +351,7 @@ struct TrailerTests {
 
     // MARK: Rules
 
-    @Test("Rules that change a field reach trailers of its name") func appliesRules() async throws {
+    @Test func rulesThatChangeFieldsReachTrailersOfTheirName() async throws {
         var settings = ExchangeSettings()
         settings.requestFields = FieldEdits(removed: [.literal("X-Gone")], set: [.literal("X-Set"): "mine"])
         settings.responseFields = FieldEdits(removed: [.literal("X-Secret")])
@@ -385,9 +371,7 @@ struct TrailerTests {
         }
     }
 
-    @Test("A route that drops unknown fields drops trailers", arguments: Door.allCases) func dropsUnknown(_ door: Door)
-        async throws
-    {
+    @Test(arguments: Door.allCases) func routeThatDropsUnknownFieldsDropsTrailers(_ door: Door) async throws {
         try await RawOrigin.with(respond: { _ in .ok("a") }) { origin in
             let configure: (inout GatewayConfiguration) -> Void = { configuration in
                 var route = configuration.routes.routes[0]
@@ -404,7 +388,7 @@ struct TrailerTests {
 
     // MARK: Many at once
 
-    @Test("Beside thirty connections, each request has its own") func mixesNothingUp() async throws {
+    @Test func eachRequestHasItsOwnTrailersAmongThirtyConnections() async throws {
         let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in
             // A response to a request with none has none.
             .response(Self.chunked + "\r\n" + Self.chunks(request.target, request.trailers))
@@ -435,9 +419,7 @@ struct TrailerTests {
         }
     }
 
-    @Test("Beside others on one connection, each request has its own") func mixesNothingUpInOneConnection()
-        async throws
-    {
+    @Test func eachRequestHasItsOwnTrailersOnOneConnection() async throws {
         let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in
             .response(Self.chunked + "\r\n" + Self.chunks(request.target, request.trailers))
         }

@@ -59,8 +59,8 @@ struct UnixListenerTests {
         }
     }
 
-    @Test("Clients are served at an address and through a Unix socket, which has its permissions and is removed")
-    func servesAtEachPlace() async throws {
+    /// The socket has its permissions, and is removed at the end.
+    @Test func servesAtAddressAndThroughUnixSocket() async throws {
         try await withFolder { folder in
             let path = folder + "/h.sock"
             try await withOrigin { origin in
@@ -78,8 +78,7 @@ struct UnixListenerTests {
         }
     }
 
-    @Test("The socket of a killed process is replaced, and that of a living one is an error")
-    func replacesOnlyDeadSockets() async throws {
+    @Test func replacesSocketOfKilledProcessButNotOfLivingOne() async throws {
         try await withFolder { folder in
             let path = folder + "/h.sock"
             let descriptor = UnixAddress.listen(at: path)
@@ -107,7 +106,7 @@ struct UnixListenerTests {
         }
     }
 
-    @Test("If one listener cannot be used, none stays open") func opensAllOrNone() async throws {
+    @Test func leavesNoneOpenIfOneListenerCannotBeUsed() async throws {
         try await withFolder { folder in
             try await withOrigin { origin in
                 let holder = try ListeningDescriptor()
@@ -131,8 +130,8 @@ struct UnixListenerTests {
         }
     }
 
-    @Test("There is at least one listener, and at most the limit", arguments: [0, GatewayListener.limit + 1])
-    func numberOfListenersIsLimited(_ count: Int) async throws {
+    @Test(arguments: [0, GatewayListener.limit + 1])
+    func numberOfListenersIsBetweenOneAndTheLimit(_ count: Int) async throws {
         let one = GatewayListener.address(ListenAddress(host: "127.0.0.1", port: 0))
         await #expect(throws: InvalidSetting.self) {
             try await RunningGateway.with(
@@ -144,8 +143,7 @@ struct UnixListenerTests {
 
     // MARK: Who the clients are
 
-    @Test("A client of a Unix socket is named, and may state no address of its own")
-    func untrustedClientsClaimNothing() async throws {
+    @Test func unixClientIsNamedAndMayStateNoAddressOfItsOwn() async throws {
         try await expectForwarded(
             trusted: [],
             forwarded: "for=_unix;proto=http",
@@ -153,13 +151,12 @@ struct UnixListenerTests {
         )
     }
 
-    @Test("A range of addresses does not trust the clients of a Unix socket")
-    func loopbackAddressesAreOthers() async throws {
+    @Test func addressRangeDoesNotTrustUnixClients() async throws {
         let all = ["127.0.0.0/8", "::/0", "0.0.0.0/0"].compactMap { AddressRange($0) }
         try await expectForwarded(trusted: all, forwarded: "for=_unix;proto=http", addresses: nil)
     }
 
-    @Test("A proxy on a Unix socket is trusted by the name 'unix'") func proxyIsTrustedByName() async throws {
+    @Test func proxyOnUnixSocketIsTrustedByTheNameUnix() async throws {
         let unix = try #require(AddressRange("unix"))
         #expect(unix.contains("unix") && !unix.contains("127.0.0.1") && !unix.contains("::1"))
         try await expectForwarded(
@@ -195,7 +192,7 @@ struct UnixListenerTests {
         }
     }
 
-    @Test("Clients of a Unix socket count as one client") func countAsOneClient() async throws {
+    @Test func unixClientsCountAsOneClient() async throws {
         try await withFolder { folder in
             let path = folder + "/h.sock"
             try await withOrigin { origin in
@@ -220,8 +217,7 @@ struct UnixListenerTests {
 
     // MARK: Inherited sockets
 
-    @Test("Connections that wait while one gateway ends and another one starts are served")
-    func inheritedSocketKeepsItsQueue() async throws {
+    @Test func servesConnectionsThatWaitBetweenTwoGateways() async throws {
         let socket = try ListeningDescriptor()
         let inherited = try InheritedSocket(descriptor: socket.descriptor)
         #expect(inherited.address == ListenAddress(host: "127.0.0.1", port: socket.port))
@@ -247,8 +243,7 @@ struct UnixListenerTests {
         }
     }
 
-    @Test("A connection that was accepted just before the end gets its first request served")
-    func acceptedConnectionsAreServedToTheEnd() async throws {
+    @Test func connectionAcceptedJustBeforeTheEndGetsItsFirstRequestServed() async throws {
         try await withOrigin { origin in
             try await RunningGateway.with(
                 origin: origin.url,
@@ -286,7 +281,7 @@ struct UnixListenerTests {
         }
     }
 
-    @Test("A descriptor that is no listening stream socket is refused") func refusesOtherDescriptors() throws {
+    @Test func refusesDescriptorThatIsNoListeningStreamSocket() throws {
         var ends: [CInt] = [-1, -1]
         try #require(pipe(&ends) == 0)
         defer { for end in ends { close(end) } }
@@ -298,7 +293,7 @@ struct UnixListenerTests {
         }
     }
 
-    @Test("The address of an inherited Unix socket is its path") func inheritedUnixSocketHasAPath() async throws {
+    @Test func addressOfInheritedUnixSocketIsItsPath() async throws {
         try await withFolder { folder in
             let path = folder + "/i.sock"
             let descriptor = UnixAddress.listen(at: path)

@@ -29,11 +29,9 @@ struct RulesTests {
         case file, values
     }
 
-    @Test(
-        "A rule makes responses without directives fresh, from a file and from Swift",
-        arguments: RuleSource.allCases
-    )
-    func addsFreshness(ruleSource: RuleSource) async throws {
+    /// From a file and from Swift.
+    @Test(arguments: RuleSource.allCases)
+    func ruleMakesResponsesWithoutDirectivesFresh(ruleSource: RuleSource) async throws {
         let rules =
             switch ruleSource {
             case .file: try Configuration(yaml: Self.yaml).rules
@@ -60,7 +58,7 @@ struct RulesTests {
         }
     }
 
-    @Test("A file sets a client's store, mode and rules") func opensFromAFile() async throws {
+    @Test func fileSetsAClientsStoreModeAndRules() async throws {
         let folder = try TemporaryFolder()
         let file = folder.path + "/holdfast.yaml"
         try Data((Self.yaml + "\nmode: preferStored\neager-refresh: 0.5\n").utf8).write(to: URL(fileURLWithPath: file))
@@ -91,7 +89,7 @@ struct RulesTests {
         #expect(error?.description.contains("store.path") == true)
     }
 
-    @Test("A file configures a store") func configuresStores() throws {
+    @Test func fileConfiguresAStore() throws {
         let file = try Configuration(
             yaml: """
                 version: 1

@@ -5,7 +5,6 @@ import Testing
 @Suite("HTTPDate", .timeLimit(.minutes(20)))
 struct HTTPDateTests {
     @Test(
-        "IMF-fixdate is written and read",
         arguments: [
             (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
             (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
@@ -13,7 +12,7 @@ struct HTTPDateTests {
             (1_767_225_600, "Thu, 01 Jan 2026 00:00:00 GMT"),
         ] as [(Int64, String)]
     )
-    func writtenAndRead(seconds: Int64, text: String) {
+    func writesAndReadsIMFFixdate(seconds: Int64, text: String) {
         #expect(HTTPDate.string(secondsSince1970: seconds) == text)
         #expect(HTTPDate.parse(text) == seconds)
     }

@@ -49,8 +49,7 @@ struct FieldNameCharacterTests {
         return spellings
     }
 
-    @Test("No spelling of a field with a meaning is read as that field, but its own")
-    func knowsEverySpelling() {
+    @Test func readsNoOtherSpellingAsFieldWithMeaning() {
         var count = 0
         for entry in RequestFieldTable.all where !entry.isFamily {
             var others = Self.likeHyphens(entry.name)
@@ -68,8 +67,7 @@ struct FieldNameCharacterTests {
         }
     }
 
-    @Test("A name of letters, digits and hyphens is read as itself")
-    func acceptsPlainNames() {
+    @Test func readsLettersDigitsAndHyphensAsThemselves() {
         for spelling in Self.spellings(of: "x-9forwarded--host") {
             let name = spelling.lowercased()
             let isPlain = name.utf8.allSatisfy { "abcdefghijklmnopqrstuvwxyz0123456789-".utf8.contains($0) }
@@ -77,7 +75,7 @@ struct FieldNameCharacterTests {
         }
     }
 
-    @Test("No such name passes as a trailer") func leavesOutTrailers() throws {
+    @Test func leavesAmbiguousNamesOutOfTrailers() throws {
         var section = HTTPFields()
         for spelling in Self.spellings(of: "X-Sum-1") where FieldRules.isReadAsAnother(spelling.lowercased()) {
             section.append(HTTPField(name: try #require(HTTPField.Name(spelling)), value: "x"))

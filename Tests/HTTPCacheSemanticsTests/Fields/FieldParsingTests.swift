@@ -145,7 +145,7 @@ struct EntityTagTests {
             ("", false),
         ] as [(String, Bool)]
     )
-    func parses(text: String, isValid: Bool) {
+    func acceptsOnlyValidEntityTags(text: String, isValid: Bool) {
         #expect((EntityTag(fields([("ETag", text)])) != nil) == isValid)
     }
 
@@ -186,7 +186,7 @@ struct FieldNameListTests {
             (["\"a\""], [], false, true), ([], [], false, false),
         ] as [([String], [String], Bool, Bool)]
     )
-    func parses(lines: [String], names: [String], wildcard: Bool, malformed: Bool) {
+    func readsNamesWildcardAndMalformedLists(lines: [String], names: [String], wildcard: Bool, malformed: Bool) {
         let list = FieldNameList(.vary, in: fields(lines.map { ("Vary", $0) }))
         #expect(list.names == names)
         #expect(list.hasWildcard == wildcard)

@@ -10,7 +10,7 @@ import Testing
         ("Sun, 06 Nov 1994 08:49:37", nil), ("Sun, 06 Nov 1994 24:00:00 GMT", nil),
     ]
 
-    @Test("A number of seconds, or a date", arguments: values) func wait(_ value: String, _ seconds: Int64?) throws {
+    @Test(arguments: values) func readsSecondsOrDate(_ value: String, _ seconds: Int64?) throws {
         let now = try #require(
             HTTPDate.parse("Sun, 06 Nov 1994 08:49:37 GMT", reference: Timestamp(milliseconds: 0))
         )

@@ -13,33 +13,27 @@ struct TrailerRulesTests {
         return TrailerRules(head).passing(section)?.map(\.name.rawName)
     }
 
-    @Test(
-        "What only the end of a message can state passes",
-        arguments: [
-            "X-Sum", "Content-Digest", "Content-MD5", "Repr-Digest", "Digest", "ETag", "Server-Timing", "grpc-status",
-            "grpc-message", "Signature", "Signature-Input", "AMZ-Checksum",
-        ]
-    )
-    func passes(_ name: String) {
+    @Test(arguments: [
+        "X-Sum", "Content-Digest", "Content-MD5", "Repr-Digest", "Digest", "ETag", "Server-Timing", "grpc-status",
+        "grpc-message", "Signature", "Signature-Input", "AMZ-Checksum",
+    ])
+    func passesWhatOnlyTheEndOfMessageCanState(_ name: String) {
         #expect(passing([name]) == [name])
     }
 
-    @Test(
-        "What frames, routes, authenticates or modifies a message does not, in any case",
-        arguments: [
-            "Transfer-Encoding", "Content-Length", "Host", "Connection", "Keep-Alive", "TE", "Trailer", "Upgrade",
-            "HTTP2-Settings", "Proxy-Connection", "Authorization", "Proxy-Authorization", "Proxy-Authenticate",
-            "WWW-Authenticate", "Authentication-Info", "Proxy-Authentication-Info", "Proxy-Status", "Set-Cookie",
-            "Cookie", "Cache-Control", "Pragma", "CDN-Cache-Control", "Surrogate-Control", "Age", "Date", "Expires",
-            "Vary", "Warning", "Content-Encoding", "Content-Type", "Content-Range", "Content-Location", "Max-Forwards",
-            "Expect", "If-Match", "If-None-Match", "If-Modified-Since", "If-Range", "If-Anything", "Range", "Location",
-            "Retry-After", "Via", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Anything",
-            "X-Real-IP", "Cache-Status", "X-Request-Id", "Traceparent", "X-HTTP-Method-Override", "X-Original-URL",
-            "X-Accel-Redirect", "X-API-Key", "Access-Control-Allow-Origin", "Remote-User", "X_Forwarded_For", "a_b",
-            "Accept-Encoding", "Origin", "Early-Data",
-        ]
-    )
-    func removes(_ name: String) {
+    @Test(arguments: [
+        "Transfer-Encoding", "Content-Length", "Host", "Connection", "Keep-Alive", "TE", "Trailer", "Upgrade",
+        "HTTP2-Settings", "Proxy-Connection", "Authorization", "Proxy-Authorization", "Proxy-Authenticate",
+        "WWW-Authenticate", "Authentication-Info", "Proxy-Authentication-Info", "Proxy-Status", "Set-Cookie",
+        "Cookie", "Cache-Control", "Pragma", "CDN-Cache-Control", "Surrogate-Control", "Age", "Date", "Expires",
+        "Vary", "Warning", "Content-Encoding", "Content-Type", "Content-Range", "Content-Location", "Max-Forwards",
+        "Expect", "If-Match", "If-None-Match", "If-Modified-Since", "If-Range", "If-Anything", "Range", "Location",
+        "Retry-After", "Via", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Anything",
+        "X-Real-IP", "Cache-Status", "X-Request-Id", "Traceparent", "X-HTTP-Method-Override", "X-Original-URL",
+        "X-Accel-Redirect", "X-API-Key", "Access-Control-Allow-Origin", "Remote-User", "X_Forwarded_For", "a_b",
+        "Accept-Encoding", "Origin", "Early-Data",
+    ])
+    func removesFramingRoutingCredentialsAndModifiersInAnyCase(_ name: String) {
         for spelling in [name, name.lowercased(), name.uppercased()] { #expect(passing([spelling]) == nil) }
     }
 
@@ -48,7 +42,8 @@ struct TrailerRulesTests {
         #expect(passing([]) == nil)
     }
 
-    @Test("Names that 'Connection' lists end here. RFC 9110 §7.6.1") func removesNominatedNames() {
+    /// RFC 9110 §7.6.1.
+    @Test func removesNamesThatConnectionLists() {
         #expect(passing(["X-A", "X-B"], nominating: "close, x-a") == ["X-B"])
         let many = (0..<20).map { "X-\($0)" }
         #expect(passing(many + ["X-Kept"], nominating: many.joined(separator: ",")) == ["X-Kept"])

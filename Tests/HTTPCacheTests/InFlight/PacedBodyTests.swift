@@ -72,7 +72,7 @@ struct PacedBodyTests {
     }
 
     /// Mutant: `rest` that is not counted.
-    @Test("Stops at a known end") func stopsAtKnownEnd() async throws {
+    @Test func stopsAtKnownEnd() async throws {
         let source = Source()
         let body = try await paced(source.body(3, length: 3))
         #expect(try await body.collect(upTo: 10) == ByteBuffer(bytes: [0, 1, 2]))
@@ -81,20 +81,19 @@ struct PacedBodyTests {
         #expect(try await body.collect(upTo: 10) == ByteBuffer(bytes: [0, 1, 2]))
     }
 
-    @Test("Reads a body of unknown length to its end") func readsUnknownLengthToItsEnd() async throws {
+    @Test func readsUnknownLengthToItsEnd() async throws {
         let body = try await paced(Source().body(3, length: nil))
         #expect(try await body.collect(upTo: 10) == ByteBuffer(bytes: [0, 1, 2]))
     }
 
-    @Test("A broken body fails after the bytes before it")
-    func brokenBodyFailsAfterItsBytes() async throws {
+    @Test func brokenBodyFailsAfterItsBytes() async throws {
         var chunks = try await paced(Source().body(3, length: 3, failingAt: 2)).makeAsyncIterator()
         #expect(try await chunks.next() != nil)
         #expect(try await chunks.next() != nil)
         await #expect(throws: Failure.self) { try await chunks.next() }
     }
 
-    @Test("An unreadable body fails at once") func unreadableBodyFailsAtOnce() async throws {
+    @Test func unreadableBodyFailsAtOnce() async throws {
         await #expect(throws: Failure.self) { try await paced(Source().body(3, length: 3, failingAt: 0)) }
     }
 }

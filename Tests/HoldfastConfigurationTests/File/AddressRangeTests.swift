@@ -12,7 +12,7 @@ import Testing
         ("10.0.0.0/8", "::ffff:10.0.0.7", true), ("::ffff:10.0.0.0/104", "10.9.9.9", true),
         ("10.0.0.0/8", "nonsense", false), ("10.0.0.0/8", "", false),
     ])
-    func contains(range: String, address: String, expected: Bool) throws {
+    func containsOnlyAddressesWithinTheRange(range: String, address: String, expected: Bool) throws {
         #expect(try #require(AddressRange(range)).contains(address) == expected)
     }
 
@@ -52,7 +52,7 @@ import Testing
         "a.example",
         "10.0.0.0/8/8", "::ffff:10.0.0.0/8",
     ])
-    func rejects(text: String) {
+    func rejectsMalformedRanges(text: String) {
         #expect(AddressRange(text) == nil)
     }
 }

@@ -42,7 +42,7 @@ import Testing
         Case(allow: ["10.1.0.0/16"], deny: ["10.0.0.0/8"], address: "10.1.2.3", expected: false),
         Case(allow: ["10.0.0.0/8"], deny: ["10.1.0.0/16"], address: "10.2.2.3", expected: true),
     ])
-    func admits(_ row: Case) {
+    func admitsAllowedClientsThatAreNotDenied(_ row: Case) {
         let lists = Configuration.ClientLists(
             allow: row.allow.compactMap { AddressRange($0) },
             deny: row.deny.compactMap { AddressRange($0) }

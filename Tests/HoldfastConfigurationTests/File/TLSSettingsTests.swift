@@ -36,7 +36,6 @@ import Testing
     }
 
     @Test(
-        "'http2' and 'alpn' say the same, or one of them says nothing",
         arguments: [
             ("", "", true), ("", "\n    http2: false", false), (", alpn: [http/1.1]", "\n    http2: false", false),
             (", alpn: [h2, http/1.1]", "\n    http2: true", true),
@@ -44,7 +43,7 @@ import Testing
             (", alpn: [http/1.1]", "\n    http2: true", nil),
         ] as [(String, String, Bool?)]
     )
-    func protocolsDoNotContradict(_ alpn: String, _ http2: String, _ isOn: Bool?) throws {
+    func http2AndALPNMayNotContradict(_ alpn: String, _ http2: String, _ isOn: Bool?) throws {
         let text = "{certificates: [\(Self.one)]\(alpn)}\(http2)"
         guard let isOn else {
             let error = #expect(throws: ConfigurationError.self) { try Self.configuration(text) }

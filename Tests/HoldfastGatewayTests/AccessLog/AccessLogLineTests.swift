@@ -21,7 +21,7 @@ struct AccessLogLineTests {
 
     private static let fresh = "Cache-Control: max-age=60\r\n"
 
-    @Test("An origin has one name in the log and in metrics") func namesOfOrigins() throws {
+    @Test func logAndMetricsNameOriginAlike() throws {
         let urls = ["https://a.example", "http://b.example:80", "https://c.example:8443/x"]
         var configuration = GatewayConfiguration(origin: try GatewayOrigin(urls[0]))
         configuration.routes = try GatewayRoutes(
@@ -33,8 +33,7 @@ struct AccessLogLineTests {
         #expect(names.map(labels.label) == names)
     }
 
-    @Test("The origin's part is in the lines of requests that went there, and in no hit's")
-    func originsPart() async throws {
+    @Test func onlyLinesOfForwardedRequestsHaveOriginPart() async throws {
         try await RawOrigin.with(respond: { request in
             request.target.hasPrefix("/n")
                 ? .ok("no", fields: "Cache-Control: no-store\r\n") : .ok("s", fields: Self.fresh)
@@ -75,7 +74,7 @@ struct AccessLogLineTests {
         }
     }
 
-    @Test("The origin's status is its own, not the one that the client gets") func originsStatus() async throws {
+    @Test func originStatusIsItsOwnAndNotTheClients() async throws {
         let steps: [RawOrigin.Step] = [
             .ok("a", fields: "Cache-Control: no-cache\r\nETag: \"a\"\r\n"),
             .response("HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\n\r\n"),
@@ -111,8 +110,7 @@ struct AccessLogLineTests {
         }
     }
 
-    @Test("Each line has its connection and its number on it", arguments: RawClient.counts)
-    func connections(clients: Int) async throws {
+    @Test(arguments: RawClient.counts) func eachLineHasItsConnectionAndNumber(clients: Int) async throws {
         try await RawOrigin.with(respond: { _ in .ok("s", fields: Self.fresh) }) { origin in
             let lines = try await lines(of: origin) { gateway in
                 try await RawClient.onEach(of: clients, port: gateway.port) { client, number in
@@ -134,7 +132,7 @@ struct AccessLogLineTests {
         }
     }
 
-    @Test("Content without a stated length is counted") func contentOfUnknownLength() async throws {
+    @Test func countsContentOfUnknownLength() async throws {
         try await RawOrigin.with([.ok("a"), .ok("b")]) { origin in
             let lines = try await lines(of: origin) { gateway in
                 let post = "POST / HTTP/1.1\r\nHost: g\r\n"
@@ -146,11 +144,10 @@ struct AccessLogLineTests {
     }
 
     @Test(
-        "A connection too many has a line",
         arguments: [Configuration.Log.Access.notable, .all, .off],
         RawClient.counts
     )
-    func busyConnections(level: Configuration.Log.Access, clients: Int) async throws {
+    func excessConnectionHasALine(level: Configuration.Log.Access, clients: Int) async throws {
         try await RawOrigin.with([.ok("a", fields: Self.fresh)]) { origin in
             let configure: (inout GatewayConfiguration) -> Void = {
                 $0.maximumConnections = 1
@@ -176,8 +173,7 @@ struct AccessLogLineTests {
         }
     }
 
-    @Test("A line has the name that its client got", arguments: RawClient.counts)
-    func requestNames(clients: Int) async throws {
+    @Test(arguments: RawClient.counts) func lineHasTheRequestNameThatItsClientGot(clients: Int) async throws {
         try await RawOrigin.with(respond: { _ in .ok("a", fields: Self.fresh) }) { origin in
             let seen = Gathered()
             let lines = try await lines(of: origin, configure: { $0.identifiesRequests = true }) { gateway in

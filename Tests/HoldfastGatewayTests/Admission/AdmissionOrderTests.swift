@@ -136,7 +136,7 @@ struct AdmissionOrderTests {
         }
     }
 
-    @Test("The first check that fails decides", arguments: cases) func firstDecides(_ row: Case) async throws {
+    @Test(arguments: cases) func firstFailingCheckDecides(_ row: Case) async throws {
         try await with { gateway, origin in
             _ = try await gateway.send("GET /via HTTP/1.1\r\nHost: g\r\n\r\n")
             let own = try #require(origin.requests.first?.values("Via").first)
@@ -152,9 +152,7 @@ struct AdmissionOrderTests {
     }
 
     /// Mutant: `check-of-a-request-is-skipped`.
-    @Test("The checks of requests come before all others", arguments: cases) func checksComeFirst(_ row: Case)
-        async throws
-    {
+    @Test(arguments: cases) func requestChecksComeBeforeAllOthers(_ row: Case) async throws {
         // A malformed request has no exchange, and gets its own response.
         guard row.status != 400 || row.sign != "problem:host" else { return }
         try await with { gateway, origin in
@@ -167,8 +165,7 @@ struct AdmissionOrderTests {
         }
     }
 
-    @Test("The checks of a route come right after the head", arguments: cases)
-    func routeChecksComeNext(_ row: Case) async throws {
+    @Test(arguments: cases) func routeChecksComeRightAfterTheHead(_ row: Case) async throws {
         let everyone = [try #require(AddressRange("0.0.0.0/0"))]
         try await with(routeLists: .init(deny: everyone)) { gateway, origin in
             // These requests take no route, or a path that the gateway does not accept.
@@ -182,7 +179,7 @@ struct AdmissionOrderTests {
         }
     }
 
-    @Test("Checks are asked in their order, until one rejects") func checksHaveAnOrder() async throws {
+    @Test func asksChecksInOrderUntilOneRejects() async throws {
         try await with { gateway, _ in
             let checks = [RecordedCheck { _ in false }, RecordedCheck { _ in true }, RecordedCheck { _ in true }]
             gateway.server.admission.requestChecks = checks

@@ -48,8 +48,8 @@ struct ClientGuardTests {
 
     // MARK: Lists
 
-    @Test("Clients outside of the lists get 403", arguments: EitherClient.Kind.allCases)
-    func rejectsOtherClients(_ kind: EitherClient.Kind) async throws {
+    @Test(arguments: EitherClient.Kind.allCases)
+    func clientsOutsideOfTheListsGet403(_ kind: EitherClient.Kind) async throws {
         for (lists, status) in [
             (Self.lists(deny: Self.loopback), 403), (Self.lists(allow: ["192.0.2.0/24", "::/0"]), 403),
             (Self.lists(allow: ["0.0.0.0/0"], deny: ["127.0.0.1"]), 403), (Self.lists(allow: Self.loopback), 200),
@@ -69,8 +69,8 @@ struct ClientGuardTests {
         }
     }
 
-    @Test("The client that a trusted proxy names counts", arguments: EitherClient.Kind.allCases)
-    func namedClients(_ kind: EitherClient.Kind) async throws {
+    @Test(arguments: EitherClient.Kind.allCases)
+    func judgesTheClientThatTrustedProxyNames(_ kind: EitherClient.Kind) async throws {
         try await with(configure: {
             $0.trustedClients = Self.ranges(Self.loopback)
             $0.clients = Self.lists(allow: ["192.0.2.0/24", "2001:db8::/32"])
@@ -90,8 +90,8 @@ struct ClientGuardTests {
         }
     }
 
-    @Test("The client of the PROXY protocol counts", arguments: EitherClient.Kind.allCases)
-    func proxiedClients(_ kind: EitherClient.Kind) async throws {
+    @Test(arguments: EitherClient.Kind.allCases)
+    func judgesTheClientOfTheProxyProtocol(_ kind: EitherClient.Kind) async throws {
         try await with(configure: {
             $0.trustedClients = Self.ranges(Self.loopback)
             $0.clients = Self.lists(allow: ["192.0.2.0/24", "127.0.0.0/8"])
@@ -114,7 +114,7 @@ struct ClientGuardTests {
     // MARK: Rates
 
     /// Mutant: `rejected-client-waits-for-nothing`.
-    @Test("A client beyond its rate gets 429, and when to try again") func tellsWhenToTryAgain() async throws {
+    @Test func clientBeyondItsRateGets429AndTimeToRetry() async throws {
         let limit = try StatedLimit.named("requests per client")
         try await with(configure: { $0.requestRate = Rate(2, per: .hour, burst: 3) }) { gateway, origin in
             for _ in 0..<3 { #expect(try await gateway.get("/a").status == 200) }
@@ -135,7 +135,7 @@ struct ClientGuardTests {
         }
     }
 
-    @Test("The fields are sent over HTTP/2") func fieldsOverHTTP2() async throws {
+    @Test func sendsRateFieldsOverHTTP2() async throws {
         try await with(configure: { $0.requestRate = Rate(1, per: .hour) }) { gateway, _ in
             try await RawClient.with(port: gateway.port) { raw in
                 let client = FrameClient(raw)
@@ -151,8 +151,8 @@ struct ClientGuardTests {
         }
     }
 
-    @Test("All connections of a client share its rate, pipelined requests and streams alike")
-    func thirtyConnections() async throws {
+    /// This holds for pipelined requests and for streams.
+    @Test func allConnectionsOfAClientShareItsRate() async throws {
         let served = Counter()
         try await with(configure: { $0.requestRate = Rate(1, per: .hour, burst: 100) }) { gateway, _ in
             try await RawClient.onEach(of: 30, port: gateway.port) { client, number in
@@ -176,7 +176,7 @@ struct ClientGuardTests {
         }
     }
 
-    @Test("Rejected clients use up no token") func listsComeBeforeRates() async throws {
+    @Test func rejectedClientsUseNoToken() async throws {
         let rate = Rate(1, per: .hour, burst: 1)
         var configuration: GatewayConfiguration?
         try await with(configure: {
@@ -193,8 +193,8 @@ struct ClientGuardTests {
     }
 
     /// Mutant: `reload-fills-buckets`.
-    @Test("A reload keeps the buckets of a rate that did not change", arguments: EitherClient.Kind.allCases)
-    func reloadKeepsBuckets(_ kind: EitherClient.Kind) async throws {
+    @Test(arguments: EitherClient.Kind.allCases)
+    func reloadKeepsBucketsOfUnchangedRate(_ kind: EitherClient.Kind) async throws {
         var configuration: GatewayConfiguration?
         try await with(configure: {
             $0.requestRate = Rate(1, per: .hour, burst: 2)
@@ -254,8 +254,8 @@ struct ClientGuardTests {
     }
 
     /// Mutants: `hot-table-skips-the-route`, `routes-have-no-guards`.
-    @Test("A route's rate counts its requests alone, also from the hot table", arguments: EitherClient.Kind.allCases)
-    func routesHaveRates(_ kind: EitherClient.Kind) async throws {
+    @Test(arguments: EitherClient.Kind.allCases)
+    func routeRateCountsOnlyItsRequestsAlsoFromTheHotTable(_ kind: EitherClient.Kind) async throws {
         try await withRoute({ $0.requestRate = Rate(1, per: .hour, burst: 6) }) { gateway in
             #expect(try await statuses(3, kind, gateway, .init(target: "/p/healthz")) == [200, 200, 200])
             let guarded = try await statuses(8, kind, gateway, .init(target: "/p"))
@@ -266,8 +266,8 @@ struct ClientGuardTests {
         }
     }
 
-    @Test("A route's lists reject its requests alone", arguments: EitherClient.Kind.allCases, [[], ["127.0.0.1"]])
-    func routesHaveLists(_ kind: EitherClient.Kind, trusted: [String]) async throws {
+    @Test(arguments: EitherClient.Kind.allCases, [[], ["127.0.0.1"]])
+    func routeListsRejectOnlyItsRequests(_ kind: EitherClient.Kind, trusted: [String]) async throws {
         try await withRoute(trusted: trusted, { $0.clients = Self.lists(deny: Self.loopback) }) { gateway in
             let named = EitherClient.Request(target: "/p", fields: [("X-Forwarded-For", "192.0.2.1")])
             let requests: [(EitherClient.Request, Int)] = [

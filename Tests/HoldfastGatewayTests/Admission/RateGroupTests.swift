@@ -16,7 +16,7 @@ import Testing
         ("fe80::1%eth0", "fe80::2%eth1", true, true), ("unix", "unix", true, true), ("unix", "127.0.0.1", false, false),
         ("unix", "unknown", false, false), ("unknown", "_hidden", true, true), ("unknown", "0.0.0.0", false, false),
     ])
-    func groups(one: String, other: String, byAddress: Bool, byPrefix: Bool) {
+    func groupsClientsByAddressOrPrefix(one: String, other: String, byAddress: Bool, byPrefix: Bool) {
         #expect((RateGroup(one, by: .address) == RateGroup(other, by: .address)) == byAddress)
         #expect((RateGroup(one, by: .prefix) == RateGroup(other, by: .prefix)) == byPrefix)
     }

@@ -37,8 +37,8 @@ struct RequestCheckTests {
 
     private static let loopback = ClientAddress(text: "127.0.0.1")
 
-    @Test("Each request is checked once, whatever serves it", arguments: EitherClient.Kind.allCases)
-    func eachRequestOnce(_ kind: EitherClient.Kind) async throws {
+    @Test(arguments: EitherClient.Kind.allCases)
+    func checksEachRequestOnceWhateverServesIt(_ kind: EitherClient.Kind) async throws {
         let check = RecordedCheck { _ in false }
         try await with(check) { gateway in
             try await EitherClient.with(kind, port: gateway.port) { client in
@@ -57,8 +57,7 @@ struct RequestCheckTests {
         }
     }
 
-    @Test("Each stream and each pipelined request of thirty connections is checked")
-    func thirtyConnections() async throws {
+    @Test func checksEachStreamAndPipelinedRequestOfThirtyConnections() async throws {
         let check = RecordedCheck { _ in false }
         try await with(check) { gateway in
             try await RawClient.onEach(of: 30, port: gateway.port) { client, number in
@@ -79,7 +78,7 @@ struct RequestCheckTests {
         }
     }
 
-    @Test("A request that arrives in two pieces is checked once") func cuts() async throws {
+    @Test func checksRequestInTwoPiecesOnce() async throws {
         let request = Array("GET /a HTTP/1.1\r\nHost: g\r\n\r\n".utf8)
         let check = RecordedCheck { _ in false }
         try await with(check) { gateway in
@@ -95,7 +94,7 @@ struct RequestCheckTests {
     }
 
     /// The preface looks like a request of HTTP/1 without its end.
-    @Test("The preface of HTTP/2 is not checked, however it arrives") func prefaces() async throws {
+    @Test func neverChecksThePrefaceOfHTTP2HoweverItArrives() async throws {
         let check = RecordedCheck { _ in false }
         try await with(check) { gateway in
             for cut in FrameClient.preface.indices {
@@ -112,8 +111,8 @@ struct RequestCheckTests {
     }
 
     /// Mutant: `check-of-a-request-is-skipped`.
-    @Test("A client is rejected although the hot table has its response", arguments: EitherClient.Kind.allCases)
-    func rejectsWhatTheHotTableHas(_ kind: EitherClient.Kind) async throws {
+    @Test(arguments: EitherClient.Kind.allCases)
+    func rejectsClientAlthoughHotTableHasItsResponse(_ kind: EitherClient.Kind) async throws {
         let check = RecordedCheck { $0 > 6 && $0.isMultiple(of: 2) }
         try await with(check) { gateway in
             try await EitherClient.with(kind, port: gateway.port) { client in
@@ -128,8 +127,8 @@ struct RequestCheckTests {
         }
     }
 
-    @Test("The content of a rejected request is not read as a request", arguments: EitherClient.Kind.allCases)
-    func contentOfRejectedRequests(_ kind: EitherClient.Kind) async throws {
+    @Test(arguments: EitherClient.Kind.allCases)
+    func neverReadsContentOfRejectedRequestAsRequest(_ kind: EitherClient.Kind) async throws {
         let check = RecordedCheck { !$0.isMultiple(of: 2) }
         try await with(check) { gateway in
             try await EitherClient.with(kind, port: gateway.port) { client in
@@ -145,8 +144,8 @@ struct RequestCheckTests {
     }
 
     /// Mutant: `fields-of-a-rejected-request-are-known`.
-    @Test("The fields of a rejected request do not pass for those of an earlier one", arguments: [[], ["127.0.0.1"]])
-    func rejectedFieldsAreForgotten(trusted: [String]) async throws {
+    @Test(arguments: [[], ["127.0.0.1"]])
+    func fieldsOfRejectedRequestNeverReplaceThoseOfEarlierOne(trusted: [String]) async throws {
         let check = RecordedCheck { $0 == 2 }
         let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = {
             .ok($0.values("x").joined(), fields: "Cache-Control: no-store\r\n")
@@ -163,8 +162,8 @@ struct RequestCheckTests {
 
     // MARK: Forwarded addresses
 
-    @Test("Checks get the client that a trusted peer names, and no other", arguments: EitherClient.Kind.allCases)
-    func forwardedAddresses(_ kind: EitherClient.Kind) async throws {
+    @Test(arguments: EitherClient.Kind.allCases)
+    func checksGetOnlyTheClientThatTrustedPeerNames(_ kind: EitherClient.Kind) async throws {
         let forwarded = "203.0.113.9, 192.0.2.1"
         for (trusted, expected) in [([], "127.0.0.1"), (["127.0.0.1"], "192.0.2.1")] {
             let check = RecordedCheck { _ in false }
@@ -185,8 +184,8 @@ struct RequestCheckTests {
         }
     }
 
-    @Test("A trusted peer's client is rejected, and its other clients are not", arguments: EitherClient.Kind.allCases)
-    func rejectsNamedClients(_ kind: EitherClient.Kind) async throws {
+    @Test(arguments: EitherClient.Kind.allCases)
+    func rejectsOneClientOfTrustedPeerAndNotItsOthers(_ kind: EitherClient.Kind) async throws {
         let check = RecordedCheck { $0.isMultiple(of: 2) }
         try await with(check, trusted: ["127.0.0.1"]) { gateway in
             try await EitherClient.with(kind, port: gateway.port) { client in
@@ -201,8 +200,8 @@ struct RequestCheckTests {
         }
     }
 
-    @Test("Checks get the client of the PROXY protocol", arguments: EitherClient.Kind.allCases)
-    func proxiedClients(_ kind: EitherClient.Kind) async throws {
+    @Test(arguments: EitherClient.Kind.allCases)
+    func checksGetTheClientOfTheProxyProtocol(_ kind: EitherClient.Kind) async throws {
         let proxy = "PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\r\n"
         for (line, expected) in [
             (proxy, ClientAddress(text: "192.0.2.7")),

@@ -233,7 +233,9 @@ struct CompressionGatewayTests {
         ] as [(String, Int, String?)],
         [Self.gzip, "", Self.gzip + "Cookie: a\r\n"]
     )
-    func validates(condition: (tags: String, status: Int, tag: String?), fields: String) async throws {
+    func validatesCompressedResponsesByTheirTags(condition: (tags: String, status: Int, tag: String?), fields: String)
+        async throws
+    {
         let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { _ in
             let control = "Cache-Control: public, max-age=60\r\n"
             return .response(CompressedGateway.response(CompressedGateway.text(4000), fields: control))

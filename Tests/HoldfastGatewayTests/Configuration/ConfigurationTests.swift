@@ -139,7 +139,7 @@ struct ConfigurationTests {
     }
 
     /// `holdfast explain` uses the file's routes, requests use the gateway's.
-    @Test("The file's routes and the gateway's choose the same route for a request") func agree() throws {
+    @Test func fileAndGatewayChooseTheSameRoute() throws {
         let routes: [HoldfastConfiguration.Configuration.Route] = [
             .init(name: "a", host: "api.local", path: "/v1", origin: "http://one.example/api"),
             .init(name: "b", host: "API.local:8080", origin: "http://two.example"),
@@ -182,8 +182,7 @@ struct ConfigurationTests {
         _ = try GatewayConfiguration(HoldfastConfiguration.Configuration(yaml: yaml + rule + ", credentials: none}"))
     }
 
-    @Test("The same rule from a file and as Swift values: the second request is a hit", arguments: [true, false])
-    func addsFreshness(isFromFile: Bool) async throws {
+    @Test(arguments: [true, false]) func sameRuleFromFileOrSwiftMakesSecondRequestAHit(isFromFile: Bool) async throws {
         var settings = RuleSettings()
         settings.freshness.lifetime = .seconds(300)
         let rules =

@@ -26,8 +26,7 @@ struct ConnectionMachineTests {
         ]),
     ]
 
-    @Test("Decoded requests equal those sent, cut at every byte", arguments: MachineDriver.Plan.all)
-    func cutsEverywhere(plan: MachineDriver.Plan) throws {
+    @Test(arguments: MachineDriver.Plan.all) func decodesSentRequestsCutAtEveryByte(plan: MachineDriver.Plan) throws {
         for transcript in Self.short {
             let expected = ReferenceParser.requests(in: transcript.bytes)
             for place in 0..<transcript.bytes.count {
@@ -43,8 +42,8 @@ struct ConnectionMachineTests {
 
     /// Lengths around those of buffers: of the bytes read before, of one read of a channel, and of
     /// the fields that are kept.
-    @Test("Decoded requests equal those sent, at lengths around every buffer", arguments: MachineDriver.Plan.eager)
-    func lengthsAroundBuffers(plan: MachineDriver.Plan) throws {
+    @Test(arguments: MachineDriver.Plan.eager)
+    func decodesSentRequestsAtLengthsAroundEveryBuffer(plan: MachineDriver.Plan) throws {
         for buffer in [512, 2048, 4096, 65536] {
             for length in buffer - 1...buffer + 1 {
                 for content in [PipelineTranscript.Content.length(5), .length(length), .chunked([length])] {
@@ -65,8 +64,7 @@ struct ConnectionMachineTests {
         }
     }
 
-    @Test("Decoded requests equal those sent, for random requests", arguments: 0..<8 as Range<UInt64>)
-    func anyRequests(seed: UInt64) throws {
+    @Test(arguments: 0..<8 as Range<UInt64>) func decodesRandomRequestsAsSent(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         for _ in 0..<40 {
             let transcript = PipelineTranscript((0..<6).map { _ in Self.request(&random) })
@@ -96,7 +94,7 @@ struct ConnectionMachineTests {
         )
     }
 
-    @Test("After dropped content, the next head waits for the response") func nextHeadWaits() throws {
+    @Test func headAfterDroppedContentWaitsForTheResponse() throws {
         var machine = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000)
         let next = "GET /b HTTP/1.1\r\nHost: g\r\n\r\n"
         _ = machine.receive(ByteBuffer(string: "GET /a HTTP/1.1\r\nHost: g\r\nContent-Length: 4\r\n\r\nab"))
@@ -117,7 +115,7 @@ struct ConnectionMachineTests {
         #expect(head.request.target == "/b")
     }
 
-    @Test("A client that closes its sending side gets all responses") func servesAllRequestsBeforeTheEnd() throws {
+    @Test func clientThatClosesItsSendingSideGetsAllResponses() throws {
         var machine = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000)
         // Both wait while the client reads earlier responses slowly.
         _ = machine.receive(ByteBuffer(string: "GET /a HTTP/1.1\r\nHost: g\r\n\r\nGET /b HTTP/1.1\r\nHost: g\r\n\r\n"))
@@ -132,8 +130,7 @@ struct ConnectionMachineTests {
         guard case .close = machine.beginRequest() else { throw Unexpected("It does not end.") }
     }
 
-    @Test("Content that does not come in time fails, and a response can follow")
-    func lateContentFailsAndLeavesTheResponse() throws {
+    @Test func lateContentFailsAndResponseCanFollow() throws {
         var machine = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000)
         _ = machine.receive(ByteBuffer(string: "PUT /a HTTP/1.1\r\nHost: g\r\nContent-Length: 4\r\n\r\nab"))
         guard case .begin = machine.beginRequest(), case .hand = machine.wantContent(),
@@ -152,7 +149,7 @@ struct ConnectionMachineTests {
         }
     }
 
-    @Test("A head that does not come in time is refused") func lateHeadIsRefused() {
+    @Test func refusesLateHead() {
         var machine = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000)
         guard case .waitForRequest = machine.beginRequest(),
             case .next(.proceed) = machine.receive(ByteBuffer(string: "GET")),
@@ -168,7 +165,7 @@ struct ConnectionMachineTests {
         }
     }
 
-    @Test("A stopping gateway closes a connection between requests only") func drainsBetweenRequests() {
+    @Test func stoppingGatewayClosesConnectionOnlyBetweenRequests() {
         var machine = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000)
         let request = ByteBuffer(string: "GET / HTTP/1.1\r\nHost: g\r\n\r\n")
         guard case .next(.proceed) = machine.receive(request), case .begin = machine.beginRequest(),
@@ -192,8 +189,7 @@ struct ConnectionMachineTests {
         }
     }
 
-    @Test("A stopping gateway serves the first request of a connection that it accepted before, and no further one")
-    func servesFirstRequestWhileDraining() {
+    @Test func stoppingGatewayServesOnlyFirstRequestOfAcceptedConnection() {
         let request = ByteBuffer(string: "GET / HTTP/1.1\r\nHost: g\r\n\r\n")
         var machine = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000)
         guard case .awaitRequest = machine.drain(), case .waitForRequest = machine.beginRequest(),
@@ -217,7 +213,7 @@ struct ConnectionMachineTests {
         }
     }
 
-    @Test("The preface of HTTP/2 is a malformed request where HTTP/2 is not spoken") func preface() {
+    @Test func refusesPrefaceAsMalformedWithoutHTTP2() {
         let preface = ByteBuffer(string: "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
         var accepting = ConnectionMachine(limits: MessageLimits(), discardLimit: 1000)
         _ = accepting.receive(preface)

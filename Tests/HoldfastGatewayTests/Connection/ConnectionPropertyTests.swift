@@ -110,8 +110,8 @@ struct ConnectionPropertyTests {
         },
     ]
 
-    @Test("Holds for one connection and for thirty", arguments: properties, RawClient.counts)
-    func holds(property: Property, connections: Int) async throws {
+    @Test(arguments: properties, RawClient.counts)
+    func holdsForOneConnectionAndForThirty(property: Property, connections: Int) async throws {
         try await RawOrigin.with(respond: Self.respond) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.onEach(of: connections, port: gateway.port, property.check)

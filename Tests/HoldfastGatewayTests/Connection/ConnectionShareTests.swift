@@ -28,8 +28,7 @@ struct ConnectionShareTests {
         for channel in channels { try await channel.close() }
     }
 
-    @Test("One client alone leaves the last quarter to others", arguments: [1, 3, 4, 8, 30, 40])
-    func leavesTheLastQuarter(_ limit: Int) async throws {
+    @Test(arguments: [1, 3, 4, 8, 30, 40]) func oneClientLeavesTheLastQuarterToOthers(_ limit: Int) async throws {
         let configuration = try configuration(limit)
         try await withChannels(limit + 1) { channels in
             let connections = ConnectionRegistry()
@@ -45,7 +44,7 @@ struct ConnectionShareTests {
     }
 
     /// The connections of a trusted proxy are those of many clients, until it names them.
-    @Test("A client that a proxy names has a share of its own") func sharesOfNamedClients() async throws {
+    @Test func clientThatProxyNamesHasItsOwnShare() async throws {
         let configuration = try configuration(8, trusted: ["10.0.0.1"])
         try await withChannels(8) { channels in
             let connections = ConnectionRegistry()

@@ -20,8 +20,7 @@ struct FlushTests {
         var fields: String { self == .hits ? FlushTests.cacheable : "Cache-Control: no-store\r\n" }
     }
 
-    @Test("A flush reads requests: each gets its own response, in order", arguments: Way.allCases)
-    func readsWithinFlush(_ way: Way) async throws {
+    @Test(arguments: Way.allCases) func flushThatReadsRequestsKeepsResponsesInOrder(_ way: Way) async throws {
         try await serve(way, .read) { client, count in
             for number in 0..<count {
                 let response = try await client.response()
@@ -38,8 +37,7 @@ struct FlushTests {
         }
     }
 
-    @Test("A flush closes the connection: nothing follows, and nothing is left", arguments: Way.allCases)
-    func closesWithinFlush(_ way: Way) async throws {
+    @Test(arguments: Way.allCases) func flushThatClosesLeavesNothingBehind(_ way: Way) async throws {
         try await serve(way, .close) { client, _ in
             _ = await client.readToEnd()
         }

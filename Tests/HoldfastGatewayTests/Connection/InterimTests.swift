@@ -65,29 +65,27 @@ struct InterimTests {
         }
     }
 
-    @Test("Each client gets them, written in one go", arguments: Final.allCases, RawClient.counts)
-    func reachEach(final: Final, connections: Int) async throws {
+    @Test(arguments: Final.allCases, RawClient.counts)
+    func eachClientGetsInterimResponsesWrittenAtOnce(final: Final, connections: Int) async throws {
         try await expectInterims(connections, final, inTwo: false) { "/\($0)/\($1)" }
     }
 
-    @Test("Each client gets them, written before the final one", arguments: Final.allCases, RawClient.counts)
-    func reachEachBefore(final: Final, connections: Int) async throws {
+    @Test(arguments: Final.allCases, RawClient.counts)
+    func eachClientGetsInterimResponsesWrittenBeforeTheFinalOne(final: Final, connections: Int) async throws {
         try await expectInterims(connections, final, inTwo: true) { "/\($0)/\($1)" }
     }
 
-    @Test("All clients that share a fetch get them", arguments: Final.allCases, [false, true])
-    func reachCollapsed(final: Final, inTwo: Bool) async throws {
+    @Test(arguments: Final.allCases, [false, true])
+    func allClientsOfSharedFetchGetInterimResponses(final: Final, inTwo: Bool) async throws {
         try await expectInterims(30, final, inTwo: inTwo) { "/\($1)" }
     }
 
-    @Test("Clients get them if nothing is shared or stored", arguments: RawClient.counts)
-    func reachOtherMethods(connections: Int) async throws {
+    @Test(arguments: RawClient.counts)
+    func clientsGetInterimResponsesIfNothingIsSharedOrStored(connections: Int) async throws {
         try await expectInterims(connections, .unstored, inTwo: false, method: "DELETE") { "/\($0)/\($1)" }
     }
 
-    @Test("Clients that share a fetch get the first one's hints, and not its cookies") func sharesNoCookies()
-        async throws
-    {
+    @Test func sharedFetchSharesHintsButNotCookies() async throws {
         let gates = Gates()
         let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { _ in
             .stream { writer in

@@ -54,8 +54,7 @@ struct InterimWayTests {
     }
 
     /// Mutants: an interim response that is lost in front of a final one, or on one of the ways.
-    @Test("Each of thirty clients gets them", arguments: Way.allCases)
-    func reachEveryClient(way: Way) async throws {
+    @Test(arguments: Way.allCases) func thirtyClientsGetInterimResponsesOnEachWay(way: Way) async throws {
         let exchanges = InterimExchanges(way)
         try await RawOrigin.with(respond: { exchanges.respond(to: $0) }) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in try await exchanges.run(gateway) }

@@ -34,8 +34,7 @@ struct MachineCorpusTests {
 
     @Test func corpusIsRead() { #expect(Self.corpus.count >= 5) }
 
-    @Test("Cut at every byte, and byte for byte", arguments: Array(corpus.values) + others)
-    func cutAtEveryByte(bytes: [UInt8]) {
+    @Test(arguments: Array(corpus.values) + others) func decodesRecordedRequestsCutAtEveryByte(bytes: [UInt8]) {
         let whole = MachineEvents.of([bytes[...]])
         #expect(!whole.isEmpty)
         for place in 1..<bytes.count {
@@ -44,8 +43,7 @@ struct MachineCorpusTests {
         #expect(MachineEvents.of(bytes.indices.map { bytes[$0...$0] }) == whole, "byte for byte")
     }
 
-    @Test("Cut at random places, two requests in a row", arguments: 0..<4 as Range<UInt64>)
-    func cutAtRandomPlaces(seed: UInt64) {
+    @Test(arguments: 0..<4 as Range<UInt64>) func decodesTwoRecordedRequestsCutAtRandomPlaces(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let all = Self.corpus.sorted { $0.key < $1.key }.map(\.value) + Self.others
         for _ in 0..<60 {

@@ -17,8 +17,7 @@ struct PipeliningTests {
         return .ok(words, fields: "Cache-Control: max-age=60\r\n")
     }
 
-    @Test("Each request gets its own response, however its bytes are cut", arguments: RawClient.counts)
-    func keepsOrder(connections: Int) async throws {
+    @Test(arguments: RawClient.counts) func eachRequestGetsItsResponseHoweverItIsCut(connections: Int) async throws {
         try await RawOrigin.with(respond: Self.respond) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.onEach(of: connections, port: gateway.port) { client, number in
@@ -41,8 +40,8 @@ struct PipeliningTests {
         }
     }
 
-    @Test("A request after content in two pieces gets its response", arguments: RawClient.counts)
-    func headBehindContent(connections: Int) async throws {
+    @Test(arguments: RawClient.counts)
+    func requestAfterContentInTwoPiecesGetsItsResponse(connections: Int) async throws {
         let gates = Gates()
         let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in
             let target = request.target

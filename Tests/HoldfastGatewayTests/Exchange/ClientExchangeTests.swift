@@ -99,8 +99,7 @@ struct ClientExchangeTests {
         cacheStatus: "g; fwd=miss"
     )
 
-    @Test("Interim responses are written before the final head, and none after it", arguments: [false, true])
-    func interimResponsesEndWithTheFinalHead(isStream: Bool) async throws {
+    @Test(arguments: [false, true]) func writesInterimResponsesOnlyBeforeTheFinalHead(isStream: Bool) async throws {
         try await onLoop { exchange, writer in
             exchange.inform(Self.hint)
             exchange.inform(HTTPResponse(status: .switchingProtocols))
@@ -116,8 +115,7 @@ struct ClientExchangeTests {
         }
     }
 
-    @Test("Interim responses of thirty threads come before a final head that overtakes them")
-    func interimResponsesOfOtherThreadsComeFirst() async throws {
+    @Test func interimResponsesOfThirtyThreadsComeBeforeOvertakingFinalHead() async throws {
         try await onLoop { exchange, writer in
             let threads = DispatchGroup()
             for _ in 0..<30 { DispatchQueue.global().async(group: threads) { exchange.inform(Self.hint) } }
@@ -128,7 +126,7 @@ struct ClientExchangeTests {
         }
     }
 
-    @Test("An exchange whose client has gone writes nothing") func cancelledExchangeWritesNothing() async throws {
+    @Test func exchangeWhoseClientHasGoneWritesNothing() async throws {
         try await onLoop { exchange, writer in
             exchange.begin()
             exchange.cancel()

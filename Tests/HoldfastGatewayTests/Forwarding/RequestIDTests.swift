@@ -69,8 +69,8 @@ struct RequestIDTests {
 
     /// Each way to a client: a fetch, a hit, a collapsed fetch, a stream, a response that is
     /// relayed otherwise, one that the origin confirms, and one after interim responses.
-    @Test("No client sees another one's name", arguments: Storing.allCases, RawClient.counts)
-    func everyClientHasItsOwn(storing: Storing, clients: Int) async throws {
+    @Test(arguments: Storing.allCases, RawClient.counts)
+    func noClientSeesAnotherOnesRequestID(storing: Storing, clients: Int) async throws {
         try await withGateway(storing) { gateway, origin in
             let seen = Mutex<[String]>([])
             let hits = Mutex(0)
@@ -100,8 +100,8 @@ struct RequestIDTests {
         }
     }
 
-    @Test("Interim responses have no origin's name, shared or not", arguments: RawClient.counts)
-    func interimResponses(clients: Int) async throws {
+    /// This holds whether they are shared or not.
+    @Test(arguments: RawClient.counts) func interimResponsesNeverHaveTheOriginsRequestID(clients: Int) async throws {
         try await withGateway { gateway, _ in
             let count = Mutex(0)
             try await RawClient.onEach(of: clients, port: gateway.port) { client, number in
@@ -125,8 +125,8 @@ struct RequestIDTests {
         (["a;b"], false), (["a\"b"], false), ([""], false), (["a", "b"], false), (["a", "a"], false),
     ]
 
-    @Test("A trusted client's name is taken if it is harmless", arguments: names)
-    func trustedNames(given: [String], isTaken: Bool) async throws {
+    @Test(arguments: names)
+    func takesTrustedClientsRequestIDIfItIsHarmless(given: [String], isTaken: Bool) async throws {
         let fields = given.map { "X-Request-Id: \($0)\r\n" }.joined()
         for isTrusted in [true, false] {
             try await withGateway(configure: { if isTrusted { trust(&$0) } }) { gateway, _ in
@@ -145,8 +145,7 @@ struct RequestIDTests {
         }
     }
 
-    @Test("Responses of the gateway itself have it, and problems name it in their content")
-    func ownResponses() async throws {
+    @Test func ownResponsesHaveRequestIDAndProblemsNameItInContent() async throws {
         let requests = [
             ("OPTIONS * HTTP/1.1\r\nHost: g\r\n\r\n", 204), ("PURGE /a HTTP/1.1\r\nHost: g\r\n\r\n", 405),
             ("GET /health HTTP/1.1\r\nHost: g\r\n\r\n", 200), ("HEAD /health HTTP/1.1\r\nHost: g\r\n\r\n", 200),
@@ -170,8 +169,8 @@ struct RequestIDTests {
         }
     }
 
-    @Test("While the origin is unreachable, stored responses and problems have the names of their requests")
-    func unreachableOrigin() async throws {
+    /// This holds for stored responses and for problems.
+    @Test func unreachableOriginsResponsesHaveTheIDsOfTheirRequests() async throws {
         try await withGateway { gateway, origin in
             let first = try await gateway.get("/stored/a")
             await origin.stop()
@@ -188,7 +187,7 @@ struct RequestIDTests {
     }
 
     /// Each request has another ID, and yet it is the same request that fails.
-    @Test("A target for which the origin hangs up is refused") func failingTarget() async throws {
+    @Test func refusesTargetForWhichTheOriginHangsUp() async throws {
         try await RawOrigin.with(respond: { request in
             request.target == "/bad" ? .hangUp : .ok("fine", fields: "Cache-Control: no-store\r\n")
         }) { origin in
@@ -210,7 +209,7 @@ struct RequestIDTests {
         }
     }
 
-    @Test("It selects no variant") func variants() async throws {
+    @Test func requestIDSelectsNoVariant() async throws {
         try await RawOrigin.with(respond: { _ in
             .ok("a", fields: "Cache-Control: max-age=60\r\nVary: X-Request-Id\r\n")
         }) { origin in
@@ -224,7 +223,7 @@ struct RequestIDTests {
         }
     }
 
-    @Test("A connection too many gets one") func busyConnection() async throws {
+    @Test func excessConnectionGetsRequestID() async throws {
         try await withGateway(configure: { $0.maximumConnections = 1 }) { gateway, _ in
             try await RawClient.with(port: gateway.port) { first in
                 try await first.send("GET /stored/a HTTP/1.1\r\nHost: g\r\n\r\n")
@@ -237,7 +236,7 @@ struct RequestIDTests {
         }
     }
 
-    @Test("A reload switches it, and the loop's responses with it") func reload() async throws {
+    @Test func reloadSwitchesRequestIDsAndTheLoopsResponses() async throws {
         try await RawOrigin.with(respond: { Self.respond($0) }) { origin in
             var kept: GatewayConfiguration?
             try await RunningGateway.with(origin: origin.url, configure: { kept = $0 }) { gateway in
@@ -267,7 +266,7 @@ struct RequestIDTests {
         }
     }
 
-    @Test("Without it the field passes, and problems have no name") func off() async throws {
+    @Test func fieldPassesAndProblemsHaveNoNameIfRequestIDsAreOff() async throws {
         try await withGateway(configure: { $0.identifiesRequests = false }) { gateway, origin in
             let response = try await gateway.get("/relayed/a", fields: "X-Request-Id: mine!\r\n")
             #expect(response.text == "mine!" && response["X-Request-Id"] == "origin, twice")

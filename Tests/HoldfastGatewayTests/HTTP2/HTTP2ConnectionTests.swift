@@ -20,7 +20,7 @@ struct HTTP2ConnectionTests {
 
     private static let cacheable = "Cache-Control: max-age=60\r\n"
 
-    @Test("A miss, a hit, and a hit of the hot table have the same content") func servesAllWays() async throws {
+    @Test func missHitAndHotHitHaveTheSameContent() async throws {
         try await RawOrigin.with([.ok("feed", fields: Self.cacheable)]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await connect(gateway) { client in
@@ -41,7 +41,7 @@ struct HTTP2ConnectionTests {
         }
     }
 
-    @Test("The head at every cut") func readsCutHeads() async throws {
+    @Test func readsHeadCutAnywhere() async throws {
         try await RawOrigin.with([.ok("feed", fields: Self.cacheable)]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 _ = try await gateway.get("/feed", fields: "")
@@ -59,7 +59,8 @@ struct HTTP2ConnectionTests {
         }
     }
 
-    @Test("Thirty connections of both protocols, thirty requests at a time") func servesMany() async throws {
+    /// Each has thirty requests at a time.
+    @Test func servesThirtyConnectionsOfBothProtocols() async throws {
         let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in
             let path = request.text.split(separator: " ")[1]
             return .ok(String(path) + String(repeating: "x", count: path.utf8.count * 700), fields: Self.cacheable)
@@ -96,7 +97,7 @@ struct HTTP2ConnectionTests {
         }
     }
 
-    @Test("Content of requests, in frames of one byte too") func takesContent() async throws {
+    @Test func takesContentEvenInFramesOfOneByte() async throws {
         let step = RawOrigin.Step.reflect { request in
             let content = String(decoding: request.content, as: UTF8.self)
             return Array("HTTP/1.1 200 OK\r\nContent-Length: \(content.utf8.count)\r\n\r\n\(content)".utf8)
@@ -128,7 +129,7 @@ struct HTTP2ConnectionTests {
         }
     }
 
-    @Test("103 and 100 are sent on their stream") func sendsInterimResponses() async throws {
+    @Test func sends103And100OnTheirStream() async throws {
         let step = RawOrigin.Step.response(
             "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
         )
@@ -152,7 +153,7 @@ struct HTTP2ConnectionTests {
         }
     }
 
-    @Test("A large response passes small windows, and is held back by closed ones") func keepsToWindows() async throws {
+    @Test func largeResponsePassesSmallWindowsAndWaitsForClosedOnes() async throws {
         let content = String(repeating: "0123456789", count: 40_000)
         try await RawOrigin.with([.ok(content, fields: Self.cacheable)]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
@@ -168,7 +169,7 @@ struct HTTP2ConnectionTests {
         }
     }
 
-    @Test("A response that breaks off resets its stream alone") func resetsBrokenResponses() async throws {
+    @Test func responseThatBreaksOffResetsOnlyItsStream() async throws {
         let broken = RawOrigin.Step.respondAndClose(
             Array("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n".utf8) + [UInt8](repeating: 0x61, count: 90_000)
         )
@@ -184,9 +185,8 @@ struct HTTP2ConnectionTests {
         }
     }
 
-    @Test("Responses that break off are not the client's fault, however many") func blamesNoClientForItsOrigin()
-        async throws
-    {
+    /// This holds however many break off.
+    @Test func blamesNoClientForResponsesThatBreakOff() async throws {
         let broken = Array("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n12345".utf8)
         let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in
             request.text.hasPrefix("GET /fine") ? .ok("fine") : .respondAndClose(broken)
@@ -208,7 +208,7 @@ struct HTTP2ConnectionTests {
         }
     }
 
-    @Test("The preface comes when the gateway stops already") func drainsFromTheBeginning() async throws {
+    @Test func servesPrefaceThatComesWhileTheGatewayStops() async throws {
         try await RawOrigin.with([.ok("fine")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await RawClient.with(port: gateway.port) { raw in
@@ -229,7 +229,7 @@ struct HTTP2ConnectionTests {
         }
     }
 
-    @Test("Invalid requests get their status, and the connection goes on") func refusesInvalidRequests() async throws {
+    @Test func invalidRequestsGetTheirStatusAndTheConnectionContinues() async throws {
         try await RawOrigin.with([.ok("fine")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 try await connect(gateway) { client in
@@ -244,7 +244,7 @@ struct HTTP2ConnectionTests {
         }
     }
 
-    @Test("Fields that were refused are not awaited any more") func waitsForNoRefusedFields() async throws {
+    @Test func neverWaitsForFieldsThatWereRefused() async throws {
         try await RawOrigin.with([.ok("fine")]) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
@@ -263,8 +263,7 @@ struct HTTP2ConnectionTests {
         }
     }
 
-    @Test("The gateway stops: requests under way are finished, and the client learns of the end")
-    func drains() async throws {
+    @Test func stoppingFinishesRequestsUnderWayAndTellsTheClient() async throws {
         let gates = Gates()
         let step = RawOrigin.Step.stream { writer in
             await gates.pass("origin")

@@ -71,8 +71,7 @@ struct HTTP2DowngradeTests {
         return .response(request.line.hasPrefix("HEAD ") ? head : head + "x")
     }
 
-    @Test("The origin gets the same bytes", arguments: Kind.allCases) func sendsTheSameBytes(_ kind: Kind) async throws
-    {
+    @Test(arguments: Kind.allCases) func originGetsTheSameBytesOverBothProtocols(_ kind: Kind) async throws {
         try await RawOrigin.with(respond: Self.respond) { origin in
             try await RunningGateway.with(origin: origin.url, configure: kind.configure) { gateway in
                 for request in DowngradedRequest.all {
@@ -105,7 +104,7 @@ struct HTTP2DowngradeTests {
     }
 
     /// A malformed request of HTTP/2 gets 400 as well, or the error of its stream. RFC 9113 §8.1.1
-    @Test("Both refuse the same", arguments: DowngradedRequest.refused) func refuses(_ request: DowngradedRequest)
+    @Test(arguments: DowngradedRequest.refused) func bothProtocolsRefuseTheSameRequests(_ request: DowngradedRequest)
         async throws
     {
         try await RawOrigin.with(respond: Self.respond) { origin in

@@ -49,8 +49,8 @@ struct HTTP2FieldListTests {
         #expect(lines(list(fields, age: 3, rest: 57, method: .head))?.contains("content-length: 9") == true)
     }
 
-    @Test("At another time", arguments: [Int64(0), 9, 10, 99, 12345], [Int64(0), 7, 60, 1 << 31])
-    func writesAnotherTime(age: Int64, rest: Int64) {
+    @Test(arguments: [Int64(0), 9, 10, 99, 12345], [Int64(0), 7, 60, 1 << 31])
+    func writesTheSameFieldsForAnotherTime(age: Int64, rest: Int64) {
         for fields: HTTPFields in [[:], [.contentType: "a"], [.literal("Link"): String(repeating: "x", count: 3000)]] {
             let first = list(fields, age: 0, rest: 60)
             #expect(first.isTimed)

@@ -57,13 +57,14 @@ struct HTTP2FieldSectionTests {
         )
     }
 
-    @Test("A cookie in crumbs is one field. RFC 9113 §8.2.3") func joinsCookies() throws {
+    /// RFC 9113 §8.2.3.
+    @Test func joinsCrumbsOfACookieIntoOneField() throws {
         let head = try head(Self.plain + [("cookie", "a=1"), ("x", "y"), ("cookie", "b=2"), ("cookie", "c=3")])
         #expect(head.request.fields[fields: .cookie].map(\.value) == ["a=1; b=2; c=3"])
     }
 
-    @Test("Targets", arguments: ["", "a", "?q", "*", "http://b.example/", "/a b", "/a#b", "/ä", "//"])
-    func judgesTargets(path: String) {
+    @Test(arguments: ["", "a", "?q", "*", "http://b.example/", "/a b", "/a#b", "/ä", "//"])
+    func rejectsInvalidTargets(path: String) {
         #expect(reason(changed(":path", path)) == (path == "//" ? nil : .target))
     }
 
@@ -73,8 +74,8 @@ struct HTTP2FieldSectionTests {
         #expect(try head(fields).request.target == "*")
     }
 
-    @Test("Hosts", arguments: ["a.example", "A.EXAMPLE", "b.example", "a.example:80", "u@a.example", ""])
-    func comparesHosts(host: String) {
+    @Test(arguments: ["a.example", "A.EXAMPLE", "b.example", "a.example:80", "u@a.example", ""])
+    func rejectsHostsThatDifferFromTheAuthority(host: String) {
         let isEqual = host.lowercased() == "a.example"
         #expect(reason(Self.plain + [("host", host)]) == (isEqual ? nil : .host))
         #expect(reason(Self.plain + [("host", "a.example"), ("host", "a.example")]) == .host)
@@ -92,8 +93,7 @@ struct HTTP2FieldSectionTests {
         (nil, .method), ("", .method), ("G T", .method), ("CONNECT", .method), ("MY", nil),
     ]
 
-    @Test("Methods", arguments: methods)
-    func judgesMethods(method: String?, refusal: MessageRefusal.Reason?) {
+    @Test(arguments: methods) func rejectsInvalidMethods(method: String?, refusal: MessageRefusal.Reason?) {
         #expect(reason(changed(":method", method)) == refusal)
     }
 
@@ -101,13 +101,12 @@ struct HTTP2FieldSectionTests {
         (nil, .target), ("ftp", .target), ("HTTP", nil), ("https", nil),
     ]
 
-    @Test("Schemes", arguments: schemes)
-    func judgesSchemes(scheme: String?, refusal: MessageRefusal.Reason?) {
+    @Test(arguments: schemes) func acceptsOnlyHTTPAndHTTPSSchemes(scheme: String?, refusal: MessageRefusal.Reason?) {
         #expect(reason(changed(":scheme", scheme)) == refusal)
     }
 
-    @Test("Lengths", arguments: ["+6", "6, 6", "-1", "6 6", "0x6", "", "99999999999999999999"])
-    func judgesLengths(length: String) {
+    @Test(arguments: ["+6", "6, 6", "-1", "6 6", "0x6", "", "99999999999999999999"])
+    func rejectsInvalidContentLengths(length: String) {
         #expect(reason(Self.plain + [("content-length", length)], endsStream: false) == .contentLength)
     }
 
@@ -121,15 +120,12 @@ struct HTTP2FieldSectionTests {
         #expect(try head(Self.plain, endsStream: false).request.content == .unknownLength)
     }
 
-    @Test(
-        "Fields",
-        arguments: [
-            ("connection", "close"), ("keep-alive", "1"), ("proxy-connection", "close"),
-            ("transfer-encoding", "chunked"),
-            ("upgrade", "h2c"), ("a b", "c"), ("", "c"), (":protocol", "websocket"), ("a", "b\r\nc: d"), ("a", "b\0"),
-        ]
-    )
-    func judgesFields(name: String, value: String) {
+    @Test(arguments: [
+        ("connection", "close"), ("keep-alive", "1"), ("proxy-connection", "close"),
+        ("transfer-encoding", "chunked"),
+        ("upgrade", "h2c"), ("a b", "c"), ("", "c"), (":protocol", "websocket"), ("a", "b\r\nc: d"), ("a", "b\0"),
+    ])
+    func rejectsConnectionFieldsAndInvalidFields(name: String, value: String) {
         #expect(reason(Self.plain + [(name, value)]) != nil)
     }
 
@@ -153,7 +149,7 @@ struct HTTP2FieldSectionTests {
     /// Without its last fields it would be another request, which may have a response.
     ///
     /// Mutant: the bytes of a section that exceeds a limit are looked up.
-    @Test("A section that exceeds a limit has no bytes to look up") func looksUpNoPart() {
+    @Test func sectionThatExceedsLimitHasNoBytesToLookUp() {
         var limits = MessageLimits()
         (limits.startLine, limits.fieldBlock, limits.fieldCount) = (64, 128, 4)
         let excess: [[(String, String)]] = [
@@ -172,7 +168,7 @@ struct HTTP2FieldSectionTests {
         }
     }
 
-    @Test("A bomb ends while it is decoded") func endsBombs() {
+    @Test func endsBombsWhileDecodingThem() {
         var section = HTTP2FieldSection(limits: MessageLimits())
         let value = String(repeating: "a", count: 4000)
         var count = 0
@@ -185,7 +181,7 @@ struct HTTP2FieldSectionTests {
         #expect(count == 512)
     }
 
-    @Test("The same bytes are the same request") func keepsBytes() throws {
+    @Test func sameBytesAreTheSameRequest() throws {
         var section = HTTP2FieldSection(limits: MessageLimits())
         for (name, value) in Self.plain { _ = append(name, value, to: &section) }
         let bytes = try #require(section.lookupKey)

@@ -12,14 +12,14 @@ struct HTTP2FlushTests {
     /// Longer than what the system buffers for a client that does not read yet.
     private static let content = String(repeating: "0123456789abcdef", count: 1 << 17)
 
-    @Test("A flush reads a frame of the client") func readsWithinFlush() async throws {
+    @Test func flushThatReadsClientFrameLosesNoResponse() async throws {
         try await serve(.read) { client, streams in
             let responses = try await client.responses(streams)
             for stream in streams { #expect(responses[stream]?.text == Self.content) }
         }
     }
 
-    @Test("A flush closes the connection") func closesWithinFlush() async throws {
+    @Test func flushThatClosesLeavesNothingBehind() async throws {
         try await serve(.close) { client, streams in
             // The rest is missing.
             let responses = try await client.responses(streams)

@@ -21,7 +21,7 @@ struct HTTP2PatienceTests {
     }
 
     /// Mutant: fields that are too large cost as much as a reset, however many bytes were decoded.
-    @Test("Fields that are too large cost what was decoded") func countsDecodedBytes() {
+    @Test func oversizedFieldsCostWhatWasDecoded() {
         for (bytes, count) in [(0, 199), (4_095, 199), (72 << 10, 43), (288 << 10, 12)] {
             var patience = HTTP2Patience(at: start)
             #expect(spend(&patience, .fields(bytes), at: start) == count, "\(bytes)")
@@ -36,7 +36,7 @@ struct HTTP2PatienceTests {
         #expect(spend(&patience, .frame, at: start + .hours(24)) == 999)
     }
 
-    @Test("A client that reads its responses uses none up") func comesBackWithContent() {
+    @Test func clientThatReadsItsResponsesUsesUpNoPatience() {
         var patience = HTTP2Patience(at: start)
         for _ in 0..<100_000 {
             patience.earn()

@@ -17,8 +17,8 @@ struct HTTP2PermitsTests {
         #expect(permits.take(ofAll: 100) == nil)
     }
 
-    @Test("All connections together have no more requests than there may be connections")
-    func boundsAllConnections() {
+    /// Together they have no more requests than there may be connections.
+    @Test func allConnectionsShareTheLimitOfRequests() {
         let total = HTTP2RequestCount()
         let greedy = HTTP2Permits(100, of: total)
         var held = (0..<20).compactMap { _ in greedy.take(ofAll: 8) }

@@ -49,7 +49,7 @@ struct DiskHitTests {
     private static let stored = RawOrigin.Step.ok("stored", fields: "Cache-Control: max-age=60\r\nETag: \"1\"\r\n")
 
     /// Mutants: `lookedUp` that serves nothing; a lookup on the loop.
-    @Test("One visit to the disk, for head and body") func looksUpOnce() async throws {
+    @Test func readsHeadAndBodyInOneVisitToTheDisk() async throws {
         try await with([Self.stored]) { gateway, disk, _ in
             let hit = try await gateway.get("/a")
             #expect(hit["Cache-Status"] == "holdfast; hit; ttl=60")
@@ -95,7 +95,7 @@ struct DiskHitTests {
 
     /// Mutant: `ConnectionHandler.lookedUp` that does not continue if the found response cannot be
     /// served.
-    @Test("A stale response is revalidated") func validatesStale() async throws {
+    @Test func revalidatesStaleResponses() async throws {
         let renewed = RawOrigin.Step.response("HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n")
         try await with([Self.stored, renewed]) { gateway, _, _ in
             gateway.clock.advance(by: .seconds(100))
@@ -105,7 +105,7 @@ struct DiskHitTests {
         }
     }
 
-    @Test("A failing store does not fail the response") func servesWithoutStoreThatFails() async throws {
+    @Test func failingStoreDoesNotFailTheResponse() async throws {
         try await with([Self.stored, .ok("fetched")]) { gateway, disk, _ in
             disk.fail()
             let response = try await gateway.get("/a")
@@ -115,7 +115,7 @@ struct DiskHitTests {
     }
 
     /// Mutant: `returnResults` that notifies only the last request.
-    @Test("Pipelined requests get responses in order") func answersInOrder() async throws {
+    @Test func pipelinedRequestsGetResponsesInOrder() async throws {
         try await with([Self.stored]) { gateway, disk, _ in
             try await RawClient.with(port: gateway.port) { client in
                 let request = "GET /a HTTP/1.1\r\nHost: gateway.example\r\n"
@@ -134,7 +134,7 @@ struct DiskHitTests {
     }
 
     /// Mutant: `receive` without the check.
-    @Test("A client that goes during its lookup cancels no other client's") func outlivesClients() async throws {
+    @Test func clientGoneDuringItsLookupCancelsNoOtherClients() async throws {
         try await with([Self.stored]) { gateway, disk, _ in
             try await disk.whileStanding {
                 try await RawClient.with(port: gateway.port) { client in

@@ -51,9 +51,7 @@ struct DiskLookupsTests {
     }
 
     /// Mutants: `addWorker` that starts the first worker only; one without `workerLimit`.
-    @Test("A slow lookup delays the others only briefly, and threads are limited") func othersHelp()
-        async throws
-    {
+    @Test func slowLookupDelaysOthersOnlyBrieflyOnLimitedThreads() async throws {
         try await with { lookups, standing in
             let quick = try lookup(in: DiskStore(InMemoryResponseStore()))
             let slow = try lookup(in: standing)
@@ -81,9 +79,7 @@ struct DiskLookupsTests {
 
     /// Mutants: `begin` without `waitingLimit`; `returnResults` that leaves one out; a worker that
     /// ends without handing over its results.
-    @Test("Accepted lookups get one result each, and no more are accepted than may wait") func answersEach()
-        async throws
-    {
+    @Test func acceptsOnlyAsManyLookupsAsMayWaitWithOneResultEach() async throws {
         try await with { lookups, standing in
             let slow = try lookup(in: standing)
             let answered = Atomic(0)
@@ -101,11 +97,8 @@ struct DiskLookupsTests {
     }
 
     /// Mutant: `loop-responds-after-each-lookup`.
-    @Test(
-        "Results that the loop reads itself are returned together",
-        arguments: [(1, 0), (63, 0), (64, 64), (150, 128)]
-    )
-    func returnsTogether(count: Int, returnedAtOnce: Int) async throws {
+    @Test(arguments: [(1, 0), (63, 0), (64, 64), (150, 128)])
+    func returnsResultsThatTheLoopReadsItselfTogether(count: Int, returnedAtOnce: Int) async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let lookups = DiskLookups(loop)
         var known = try lookup(in: DiskStore(InMemoryResponseStore()))

@@ -33,8 +33,8 @@ struct HeadTemplateTests {
         )
     }
 
-    @Test("Whatever the cache is called, and wherever the numbers stand", arguments: caches, fields.indices)
-    func writesTheSameBytes(cache: String, index: Int) throws {
+    @Test(arguments: caches, fields.indices)
+    func writesTheSameBytesForAnyCacheNameAndPlaceOfNumbers(cache: String, index: Int) throws {
         let framing = ResponseFraming(200, to: .get, minorVersion: 1, length: 2, isKeptAlive: true)
         for lifetime: Int64 in [60, 100, 1 << 31] {
             let first = head(Self.fields[index], cache: cache, age: 0, lifetime: lifetime)
@@ -48,7 +48,7 @@ struct HeadTemplateTests {
         }
     }
 
-    @Test("A head without one of the numbers cannot be written for another time") func needsBothNumbers() {
+    @Test func headWithoutBothNumbersHasNoTemplate() {
         let framing = ResponseFraming(200, to: .get, minorVersion: 1, length: 2, isKeptAlive: true)
         var head = head([:], cache: "holdfast", age: 0, lifetime: 60)
         head.response.headerFields[.age] = nil
@@ -58,8 +58,8 @@ struct HeadTemplateTests {
         #expect(HeadTemplate(bytes, places) == nil)
     }
 
-    @Test("The digits of 'ttl' are where the member says", arguments: caches, [-7, 0, 60] as [Int64])
-    func memberHasThePlace(cache: String, timeToLive: Int64) throws {
+    @Test(arguments: caches, [-7, 0, 60] as [Int64])
+    func digitsOfTTLAreWhereTheMemberSays(cache: String, timeToLive: Int64) throws {
         let member = CacheOutcome(isHit: true, timeToLive: timeToLive).cacheStatusMember(cache: cache)
         let place = try #require(member.timeToLive)
         #expect(String(decoding: Array(member.text.utf8)[place], as: UTF8.self) == "\(timeToLive)")

@@ -33,7 +33,7 @@ struct HotBypassTests {
 
     private static let rounds = 6
 
-    @Test("Over both protocols", arguments: cases) func bothProtocols(_ row: Case) async throws {
+    @Test(arguments: cases) func keepsNoResponseWithReasonOverBothProtocols(_ row: Case) async throws {
         try await RawOrigin.with(respond: { _ in .ok("a", fields: row.fields) }) { origin in
             try await RunningGateway.with(origin: origin.url, configure: row.configure) { gateway in
                 var served = 0
@@ -54,14 +54,11 @@ struct HotBypassTests {
         }
     }
 
-    @Test(
-        "HTTP/1.0, and connections that end",
-        arguments: [
-            ("HTTP/1.1", "", true), ("HTTP/1.0", "Connection: keep-alive\r\n", false),
-            ("HTTP/1.1", "Connection: close\r\n", false),
-        ]
-    )
-    func connections(version: String, field: String, isServed: Bool) async throws {
+    @Test(arguments: [
+        ("HTTP/1.1", "", true), ("HTTP/1.0", "Connection: keep-alive\r\n", false),
+        ("HTTP/1.1", "Connection: close\r\n", false),
+    ])
+    func keepsResponsesOnlyOfPersistentHTTP11Connections(version: String, field: String, isServed: Bool) async throws {
         let request = "GET /a \(version)\r\nHost: g\r\n\(field)\r\n"
         try await RawOrigin.with(respond: { _ in .ok("a", fields: "Cache-Control: max-age=60\r\n") }) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
@@ -81,7 +78,7 @@ struct HotBypassTests {
         }
     }
 
-    @Test("The page lists the reasons in their order") func page() throws {
+    @Test func pageListsTheReasonsInTheirOrder() throws {
         let path = #filePath.replacing(
             "Tests/HoldfastGatewayTests/Hot/HotBypassTests.swift",
             with: "docs/architecture.md"

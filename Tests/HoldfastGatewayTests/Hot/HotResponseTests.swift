@@ -97,7 +97,7 @@ struct HotResponseTests {
         #expect(response.text == "new")
     }
 
-    @Test("A replaced stored response is served anew") func endsWithReplacement() async throws {
+    @Test func replacedStoredResponseIsServedAnew() async throws {
         try await RawOrigin.with([.ok("old", fields: Self.fresh), .ok("new", fields: Self.fresh)]) { origin in
             try await RunningGateway.with(origin: origin.url, hasResidentBodies: true) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
@@ -109,7 +109,7 @@ struct HotResponseTests {
         }
     }
 
-    @Test("A freshened head is served") func endsWithFreshening() async throws {
+    @Test func servesFreshenedHead() async throws {
         let renewed = RawOrigin.Step.response(
             "HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\nCache-Control: max-age=60\r\nX-Revision: 2\r\n\r\n"
         )
@@ -126,7 +126,7 @@ struct HotResponseTests {
         }
     }
 
-    @Test("A change of mode applies to the next request") func endsWithAChangeOfMode() async throws {
+    @Test func changeOfModeAppliesToTheNextRequest() async throws {
         // Only the version on which the response depends changes. So it is made anew, and is then
         // in the table again.
         let (response, requests) = try await respond([.ok("old", fields: Self.fresh)]) { $0.engine.mode = .offline }
@@ -134,7 +134,7 @@ struct HotResponseTests {
         #expect(requests == 1)
     }
 
-    @Test("Changed rules apply to the next request") func endsWithTheRules() async throws {
+    @Test func changedRulesApplyToTheNextRequest() async throws {
         let rules = SwitchedRules()
         let (response, _) = try await respond(
             [.ok("old", fields: Self.fresh), .ok("new", fields: Self.fresh)],
@@ -147,12 +147,12 @@ struct HotResponseTests {
         #expect(response["Cache-Status"] == "holdfast; fwd=bypass")
     }
 
-    @Test("A clock that is set back ends it") func endsWithTheClock() async throws {
+    @Test func clockThatIsSetBackEndsTheHotResponse() async throws {
         let (response, _) = try await respond([.ok("old", fields: Self.fresh)]) { $0.clock.advance(by: .seconds(-1)) }
         #expect(response["Age"] == "0")
     }
 
-    @Test("Eager refresh starts on time") func startsEagerRefreshOnTime() async throws {
+    @Test func eagerRefreshStartsOnTime() async throws {
         var settings = ExchangeSettings()
         settings.eagerRefresh = .value(0.5)
         let (_, requests) = try await respond(
@@ -165,13 +165,10 @@ struct HotResponseTests {
 
     // MARK: Requests that are others
 
-    @Test(
-        "A request with further fields is another request",
-        arguments: [
-            ("Cache-Control: no-cache\r\n", "new"), ("Pragma: no-cache\r\n", "new"), ("Cookie: a=b\r\n", "new"),
-            ("Cache-Control: max-age=0\r\n", "new"), ("Accept-Language: de\r\n", "new"),
-        ]
-    )
+    @Test(arguments: [
+        ("Cache-Control: no-cache\r\n", "new"), ("Pragma: no-cache\r\n", "new"), ("Cookie: a=b\r\n", "new"),
+        ("Cache-Control: max-age=0\r\n", "new"), ("Accept-Language: de\r\n", "new"),
+    ])
     func furtherFieldsMakeAnotherRequest(field: String, content: String) async throws {
         let (response, _) = try await respond(
             [.ok("old", fields: Self.fresh + "Vary: Accept-Language\r\n"), .ok("new", fields: Self.fresh)],
@@ -190,7 +187,7 @@ struct HotResponseTests {
         #expect(unchanged.status == 304)
     }
 
-    @Test("A principal's response serves no other principal") func keepsPrincipalsApart() async throws {
+    @Test func principalsResponseServesNoOtherPrincipal() async throws {
         let (response, requests) = try await respond(
             [.ok("alice", fields: "Cache-Control: max-age=60\r\n"), .ok("bob", fields: Self.fresh)],
             "GET /a HTTP/1.1\r\nHost: g\r\nCookie: user=bob\r\n\r\n"
@@ -218,8 +215,8 @@ struct HotResponseTests {
         ("a condition that does not match", "ETag: \"1\"\r\n", "If-None-Match: \"2\"\r\n"),
     ]
 
-    @Test("The table, the loop and a task write the same bytes", arguments: kept.indices, ["GET", "HEAD"])
-    func writesTheSame(index: Int, method: String) async throws {
+    @Test(arguments: kept.indices, ["GET", "HEAD"])
+    func tableLoopAndTaskWriteTheSameBytes(index: Int, method: String) async throws {
         let (name, fields, more) = Self.kept[index]
         try await RawOrigin.with([.ok("content", fields: Self.fresh + fields)]) { origin in
             try await RunningGateway.with(origin: origin.url, hasResidentBodies: true) { gateway in
@@ -258,7 +255,7 @@ struct HotResponseTests {
 
     // MARK: The connection
 
-    @Test("Pipelined hits and misses keep their order") func keepsOrder() async throws {
+    @Test func pipelinedHitsAndMissesKeepTheirOrder() async throws {
         try await RawOrigin.with([.ok("kept", fields: Self.fresh), .ok("one"), .ok("two")]) { origin in
             try await RunningGateway.with(origin: origin.url, hasResidentBodies: true) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
@@ -275,9 +272,7 @@ struct HotResponseTests {
         }
     }
 
-    @Test("A head in pieces gets a response when it is complete", arguments: [1, 7, 20]) func takesPieces(size: Int)
-        async throws
-    {
+    @Test(arguments: [1, 7, 20]) func headInPiecesGetsResponseWhenComplete(size: Int) async throws {
         try await RawOrigin.with([.ok("kept", fields: Self.fresh)]) { origin in
             try await RunningGateway.with(origin: origin.url, hasResidentBodies: true) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
@@ -294,7 +289,7 @@ struct HotResponseTests {
         }
     }
 
-    @Test("Writes to a client that does not read are limited") func waitsForReaders() async throws {
+    @Test func writesToClientThatDoesNotReadAreLimited() async throws {
         let large = String(repeating: "x", count: 200_000)
         try await RawOrigin.with([.ok(large, fields: Self.fresh)]) { origin in
             try await RunningGateway.with(origin: origin.url, hasResidentBodies: true) { gateway in
@@ -315,7 +310,7 @@ struct HotResponseTests {
         }
     }
 
-    @Test("A stopping gateway ends the connection after the response") func drains() async throws {
+    @Test func stoppingGatewayEndsTheConnectionAfterTheResponse() async throws {
         try await RawOrigin.with([.ok("kept", fields: Self.fresh)]) { origin in
             try await RunningGateway.with(origin: origin.url, hasResidentBodies: true) { gateway in
                 try await RawClient.with(port: gateway.port) { client in

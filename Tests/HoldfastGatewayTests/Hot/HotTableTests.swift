@@ -105,7 +105,7 @@ struct HotTableTests {
         #expect(table.count == 0)
     }
 
-    @Test("A response is kept when its request comes again, and not at once") func admitsTheSecondTime() {
+    @Test func keepsResponseOnlyWhenItsRequestComesAgain() {
         let table = HotTable()
         #expect(!table.markSeen(hash: 12_345))
         #expect(table.markSeen(hash: 12_345))
@@ -133,7 +133,6 @@ struct HotTableTests {
 @Suite("The end of a head", .timeLimit(.minutes(20)))
 struct HeadEndTests {
     @Test(
-        "The head ends after the first empty line",
         arguments: [
             ("", nil), ("GET / HTTP/1.1\r\nHost: a\r\n", nil), ("\r\n\r\n", 4), ("a\r\n\r\n", 5), ("ab\r\n\r\nx", 6),
             ("abc\r\n\r\n", 7), ("abcd\r\n\r\n\r\n", 8), ("a\n\nb\r\r\n\r\n", 9), ("\r\n\r", nil),
@@ -141,7 +140,7 @@ struct HeadEndTests {
             ("a\n\r\n", nil),
         ] as [(String, Int?)]
     )
-    func findsTheFirst(text: String, length: Int?) {
+    func headEndsAfterTheFirstEmptyLine(text: String, length: Int?) {
         #expect(Array(text.utf8).withUnsafeBytes { HeadEnd.length(of: $0) } == length)
     }
 }

@@ -9,8 +9,9 @@ import Testing
 /// loop's other connections.
 @Suite("The store's threads", .timeLimit(.minutes(20)))
 struct StoreThreadTests {
+    /// It looks up, writes, reads and freshens on other threads.
     /// Mutant: `ExecutionContext.perform` that runs its operation on the calling thread.
-    @Test("The store never looks up, writes, reads or freshens on an event loop") func worksElsewhere() async throws {
+    @Test func storeNeverWorksOnAnEventLoop() async throws {
         let made = Mutex<WatchedStore?>(nil)
         let first = RawOrigin.Step.ok("stored", fields: "Cache-Control: max-age=60\r\nETag: \"1\"\r\n")
         let renewed = RawOrigin.Step.response("HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n")

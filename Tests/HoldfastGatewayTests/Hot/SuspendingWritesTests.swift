@@ -13,7 +13,7 @@ import Testing
 struct SuspendingWritesTests {
     /// Mutants: a write that runs on its caller's thread; `suspendsWhileWriting` for a store
     /// whose writer blocks.
-    @Test("A blocked writer blocks no loop") func servesBesideWriter() async throws {
+    @Test func blockedWriterBlocksNoLoop() async throws {
         let folder = try TemporaryFolder()
         let manager = try await CacheManager.open(at: folder.store)
         let writer = try #require(try manager.core.database().writer)

@@ -43,7 +43,7 @@ import Testing
     }
 
     /// Mutants: a failed check changes nothing; a good one does not bring a server back.
-    @Test("A server whose check fails gets no requests until a check is good") func checksDecide() async throws {
+    @Test func serverWhoseCheckFailsGetsNoRequestsUntilOneSucceeds() async throws {
         let status = Mutex(500)
         try await RawOrigin.with(respond: { request in
             guard request.target == "/healthz?full" else { return .ok("first") }
@@ -81,7 +81,7 @@ import Testing
     }
 
     /// Mutant: a check has no limit.
-    @Test("A server that is silent for longer than 'timeout' is set aside") func silenceFails() async throws {
+    @Test func setsAsideServerThatIsSilentBeyondTheTimeout() async throws {
         try await RawOrigin.with(respond: { _ in .silence }) { first in
             try await RawOrigin.with(respond: { _ in .ok("mirror") }) { mirror in
                 var origin = Self.settings(first.url, mirror.url)
@@ -91,9 +91,7 @@ import Testing
         }
     }
 
-    @Test("Each server is asked at its time, with jitter, and a new configuration at once") func scheduleIsAValue()
-        throws
-    {
+    @Test func asksEachServerAtItsJitteredTimeAndNewOnesAtOnce() throws {
         func site(_ url: String, interval: Duration?) throws -> OriginSite {
             var origin = Configuration.Origin(url: url)
             origin.mirrors = ["https://mirror.example"]

@@ -9,8 +9,7 @@ import Testing
         OriginIdentity(host).matches(names.map { (.dnsName, Array($0.utf8)) })
     }
 
-    @Test("A name is compared without regard to case and to the dot of the root")
-    func names() {
+    @Test func comparesNamesWithoutCaseAndFinalDot() {
         #expect(Self.isFor("origin.example", dns: "other.example", "ORIGIN.example"))
         #expect(Self.isFor("Origin.Example.", dns: "origin.example"))
         #expect(Self.isFor("origin.example", dns: "origin.example."))
@@ -22,8 +21,7 @@ import Testing
     }
 
     /// Mutant: a wildcard stands for any number of labels.
-    @Test("A wildcard is a whole first label, and stands for one label")
-    func wildcards() {
+    @Test func wildcardIsWholeFirstLabelAndStandsForOne() {
         #expect(Self.isFor("api.origin.example", dns: "*.ORIGIN.example"))
         for (host, name) in [
             ("origin.example", "*.origin.example"), ("a.b.origin.example", "*.origin.example"),
@@ -33,8 +31,7 @@ import Testing
         ] { #expect(!Self.isFor(host, dns: name), "\(host) \(name)") }
     }
 
-    @Test("An address is compared with addresses alone, and a name with names alone")
-    func addresses() {
+    @Test func comparesAddressesOnlyWithAddressesAndNamesOnlyWithNames() {
         let four: [(_SubjectAlternativeName.NameType, [UInt8])] = [(.ipAddress, [10, 0, 0, 7])]
         #expect(OriginIdentity("10.0.0.7").matches(four))
         #expect(!OriginIdentity("10.0.0.8").matches(four))

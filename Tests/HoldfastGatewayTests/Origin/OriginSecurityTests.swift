@@ -44,9 +44,9 @@ import Testing
         try await RunningGateway.with(origin: settings.url, configureTransport: { $0.origins = [settings] }, body)
     }
 
+    /// Thirty clients connect at once.
     /// Mutants: the private root is not used; the certificate of the client is not sent.
-    @Test("A private root and a client's certificate reach a server that demands both, thirty clients at once")
-    func bothAreUsed() async throws {
+    @Test func privateRootAndClientCertificateReachServerThatDemandsBoth() async throws {
         try await CertificateFolder.with { folder in
             try folder.make("server", "DNS:origin.example")
             try folder.make("client", "DNS:gateway.example")
@@ -85,16 +85,16 @@ import Testing
         }
     }
 
-    @Test("An https origin whose name does not resolve is unreachable") func unknownName() async throws {
+    @Test func httpsOriginWhoseNameDoesNotResolveIsUnreachable() async throws {
         try await with(Configuration.Origin(url: "https://nowhere.invalid")) { gateway in
             let response = try await gateway.get("/a")
             #expect(response.status == 504)
         }
     }
 
+    /// Without verification, any certificate is accepted.
     /// Mutant: 'server-name' is not sent.
-    @Test("'server-name' is the name in TLS, and Host stays; without verification any certificate will do")
-    func nameAndVerification() async throws {
+    @Test func serverNameIsUsedInTLSAndHostStays() async throws {
         try await CertificateFolder.with { folder in
             try folder.make("server", "DNS:other.example")
             try await RawOrigin.with(tls: Self.server(folder, "server"), respond: { _ in .ok("a") }) { origin in
@@ -115,9 +115,9 @@ import Testing
         }
     }
 
+    /// A certificate for the address of a name, or with the name as its common name, is another's.
     /// Mutant: a certificate for the address speaks for the name.
-    @Test("A certificate for the address of a name, or with the name as its common name, is another's")
-    func otherIdentities() async throws {
+    @Test func rejectsCertificatesForAddressOrCommonName() async throws {
         try await CertificateFolder.with { folder in
             try folder.make("address", "IP:127.0.0.1")
             try folder.make("root", "DNS:root.example")
@@ -146,9 +146,9 @@ import Testing
         }
     }
 
+    /// A connection from before takes no further request.
     /// Mutant: a connection from before the change takes requests.
-    @Test("Files that changed are read again, and a connection from before takes no further request")
-    func filesAreReadAgain() async throws {
+    @Test func readsChangedFilesAgainAndRetiresOldConnections() async throws {
         try await CertificateFolder.with { folder in
             try folder.make("server", "DNS:origin.example")
             try folder.make("other", "DNS:origin.example")
@@ -180,8 +180,7 @@ import Testing
         }
     }
 
-    @Test("Files that cannot be used reject a start and a change, and the message names origin and file")
-    func wrongFilesAreRejected() async throws {
+    @Test func unusableFilesRejectStartAndChangeNamingOriginAndFile() async throws {
         try await CertificateFolder.with { folder in
             try folder.make("one", "DNS:a.example")
             try folder.make("two", "DNS:a.example")

@@ -140,8 +140,8 @@ import Testing
     }
 
     /// Mutants: a response with 503 is the client's; a server that failed is asked first again.
-    @Test("Thirty clients at once get the mirror's response, whatever the first server does", arguments: Fault.allCases)
-    func mirrorTakesOver(_ fault: Fault) async throws {
+    @Test(arguments: Fault.allCases)
+    func mirrorRespondsToThirtyClientsWhateverFirstServerDoes(_ fault: Fault) async throws {
         try await RawOrigin.with(respond: { .ok("from \($0.target)", fields: Self.fresh) }) { mirror in
             try await withServer(fault) { url, first in
                 try await RunningGateway.with(
@@ -184,11 +184,8 @@ import Testing
         }
     }
 
-    @Test(
-        "Without a mirror the client gets the first server's response or failure",
-        arguments: [Fault.responds503, .refuses]
-    )
-    func lastOutcomeIsTheClients(_ fault: Fault) async throws {
+    @Test(arguments: [Fault.responds503, .refuses])
+    func clientGetsFirstServersResponseOrFailureWithoutMirror(_ fault: Fault) async throws {
         try await withServer(fault) { url, _ in
             try await withServer(fault) { other, _ in
                 try await RunningGateway.with(
@@ -207,9 +204,7 @@ import Testing
 
     /// Mutants: the breaker hears of a failure for which a mirror made up; the failure of all names
     /// the last one alone.
-    @Test("With all servers gone a stored response is served and says so") func storedResponseIsServedAtLast()
-        async throws
-    {
+    @Test func servesStoredResponseAndSaysSoWhenAllServersAreGone() async throws {
         try await RawOrigin.with(respond: { _ in .ok("v1", fields: "Cache-Control: max-age=1\r\n") }) { mirror in
             let url = "http://127.0.0.1:1"
             try await RunningGateway.with(
@@ -237,7 +232,8 @@ import Testing
         }
     }
 
-    @Test("Addresses get the origin's name, a mirror its own and its path") func addressesKeepTheName() async throws {
+    /// A mirror also gets its own path.
+    @Test func addressesGetOriginsNameAndMirrorsGetTheirOwn() async throws {
         try await RawOrigin.with(respond: { .ok($0.target) }) { server in
             try await RawOrigin.with(respond: { .ok($0.target) }) { mirror in
                 let url = "http://origin.example"
@@ -258,10 +254,9 @@ import Testing
         }
     }
 
+    /// The change goes to no mirror.
     /// Mutants: a POST that a server may have is sent again; a mirror gets changes.
-    @Test("A change goes to another address only if no server has it, and to no mirror") func changesAreNotRepeated()
-        async throws
-    {
+    @Test func repeatsChangeAtAnotherAddressOnlyIfNoServerHasIt() async throws {
         try await RawOrigin.with([.hangUp], respond: { .ok("got \($0.contentText)") }) { server in
             try await RawOrigin.with(respond: { _ in .ok("mirror") }) { mirror in
                 let url = "http://origin.example"
@@ -292,7 +287,7 @@ import Testing
     }
 
     /// Mutant: each server has the whole time.
-    @Test("The servers share the hard timeout") func timeIsShared() async throws {
+    @Test func serversShareTheHardTimeout() async throws {
         try await RawOrigin.with(respond: { _ in .silence }) { silent in
             try await RawOrigin.with(respond: { _ in .ok("mirror") }) { mirror in
                 var origin = Configuration.Origin(url: silent.url)
@@ -311,8 +306,8 @@ import Testing
         }
     }
 
-    @Test("A reload with the same settings keeps how the servers stand; with others connections are new")
-    func reloadKeepsHealth() async throws {
+    /// With other settings, connections are new.
+    @Test func reloadKeepsHealthOfServersWithUnchangedSettings() async throws {
         try await RawOrigin.with(respond: { _ in .ok("mirror") }) { mirror in
             let url = "http://127.0.0.1:1"
             var settings = Self.settings(url, mirrors: [mirror.url])
@@ -341,8 +336,7 @@ import Testing
         }
     }
 
-    @Test("A reload changes how long content may take, on connections from before too")
-    func reloadChangesTimeouts() async throws {
+    @Test func reloadChangesContentTimeoutOfOldConnections() async throws {
         let half = RawOrigin.Step.response("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\na")
         try await RawOrigin.with([.ok("whole"), half]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in

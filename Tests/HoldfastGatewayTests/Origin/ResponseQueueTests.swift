@@ -73,8 +73,9 @@ struct ResponseQueueTests {
         return nil
     }
 
-    @Test("An origin that sent bytes behind a response gets one request on each connection", arguments: [false, true])
-    func keepsNoConnections(isSecure: Bool) async throws {
+    /// It gets one request on each connection.
+    @Test(arguments: [false, true])
+    func originThatSentBytesBehindResponseKeepsNoConnections(isSecure: Bool) async throws {
         let gate = Gate()
         let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in
             .stream { writer in
@@ -103,13 +104,10 @@ struct ResponseQueueTests {
         }
     }
 
-    @Test(
-        "What no client takes for a response makes no origin suspect",
-        arguments: [
-            "\r\n", "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
-        ]
-    )
-    func toleratesWhatIsHarmless(_ bytes: String) async throws {
+    @Test(arguments: [
+        "\r\n", "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+    ])
+    func bytesThatNoClientTakesForResponseMakeNoOriginSuspect(_ bytes: String) async throws {
         let gate = Gate()
         let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in
             .stream { writer in
@@ -143,11 +141,12 @@ struct ResponseQueueTests {
     ///
     /// Mutant: `suspect-origin-is-left-for-its-mirror`.
     @Test(
-        "A response that begins before its request was sent is not used, and the request goes elsewhere",
         arguments: Moment.allCases,
         [("GET", false), ("POST", false), ("GET", true)]
     )
-    func sendsRequestsElsewhere(_ moment: Moment, _ kind: (method: String, hasMirror: Bool)) async throws {
+    func sendsRequestElsewhereIfItsResponseBeganBeforeIt(_ moment: Moment, _ kind: (method: String, hasMirror: Bool))
+        async throws
+    {
         try await RawOrigin.with(respond: { _ in .ok("mirror") }) { mirror in
             try await sendsRequestElsewhere(moment, kind.method, mirrors: kind.hasMirror ? [mirror.url] : [])
             #expect(mirror.requests.isEmpty)
@@ -280,8 +279,8 @@ struct ResponseQueueTests {
     /// Every response of the origin may be followed by another one, at any moment. The gateway
     /// cannot know the first of them; once it has seen one, no client gets another client's
     /// response, or the attacker's.
-    @Test("Honest clients of an attacking origin", arguments: [1, 2] as [UInt64], [false, true])
-    func boundsForeignResponses(seed: UInt64, isSecure: Bool) async throws {
+    @Test(arguments: [1, 2] as [UInt64], [false, true])
+    func boundsForeignResponsesOfAttackingOrigin(seed: UInt64, isSecure: Bool) async throws {
         let clients = 30
         let dice = Dice(seed)
         let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in

@@ -62,7 +62,7 @@ struct ResponseReceptionTests {
         return names.sorted().compactMap { try? Array(Data(contentsOf: URL(filePath: folder + $0))) }
     }()
 
-    @Test("The recorded inputs are among the samples") func readsRecordedInputs() {
+    @Test func recordedInputsAreAmongTheSamples() {
         #expect(Self.recorded.count >= 8)
     }
 
@@ -91,8 +91,7 @@ struct ResponseReceptionTests {
 
     /// Mutants: a decoded piece that is dropped or handed over twice; bytes behind that are
     /// forgotten; a channel that is not asked for more.
-    @Test("The outcome does not depend on cuts", arguments: samples)
-    func cutsEverywhere(_ sample: Sample) throws {
+    @Test(arguments: samples) func outcomeDoesNotDependOnCuts(_ sample: Sample) throws {
         let bytes = sample.bytes
         for request in try Self.requests() {
             // Without content there is no reader; one kind of reader sees each way to close.
@@ -111,8 +110,7 @@ struct ResponseReceptionTests {
     }
 
     /// Mutants: content that is asked for late is lost, or ends without its failure.
-    @Test("The outcome does not depend on when content is asked for", arguments: samples)
-    func asksAtAnyTime(_ sample: Sample) throws {
+    @Test(arguments: samples) func outcomeDoesNotDependOnWhenContentIsAskedFor(_ sample: Sample) throws {
         for request in try Self.requests() {
             for closing in Plan.Closing.allCases {
                 let early = try Self.outcome(request, [sample.bytes[...]], Plan(reading: .early, closing: closing))
@@ -125,8 +123,8 @@ struct ResponseReceptionTests {
     }
 
     /// Mutants: a close or a reset that ends a response wherever it is.
-    @Test("Only a whole response is complete when the connection closes", arguments: responses, Plan.all)
-    func closesAtEveryByte(text: String, plan: Plan) throws {
+    @Test(arguments: responses, Plan.all)
+    func onlyWholeResponseIsCompleteWhenTheConnectionCloses(text: String, plan: Plan) throws {
         let bytes = Array(text.utf8)
         let request = try OriginRequest.sample(.get)
         guard plan.reading != .never, plan.closing != .open else { return }
@@ -138,8 +136,7 @@ struct ResponseReceptionTests {
         }
     }
 
-    @Test("A close ends content without a length, a reset does not", arguments: untilClose)
-    func closeEndsContent(text: String) throws {
+    @Test(arguments: untilClose) func closeEndsContentWithoutLengthAndResetDoesNot(text: String) throws {
         let request = try OriginRequest.sample(.get)
         for reading in [Plan.Reading.early, .ahead, .late] {
             let bytes = Array(text.utf8)[...]
@@ -151,15 +148,12 @@ struct ResponseReceptionTests {
         }
     }
 
-    @Test(
-        "A response states what its connection is used for",
-        arguments: [
-            (responses[0], ResponseReception.Ending.keep), (responses[1], .keep), (responses[2], .close),
-            (responses[4], .awaitClose), (responses[8], .keep), (responses[0] + "x", .crossed),
-            (responses[1] + ok, .crossed),
-        ]
-    )
-    func endings(text: String, ending: ResponseReception.Ending) throws {
+    @Test(arguments: [
+        (responses[0], ResponseReception.Ending.keep), (responses[1], .keep), (responses[2], .close),
+        (responses[4], .awaitClose), (responses[8], .keep), (responses[0] + "x", .crossed),
+        (responses[1] + ok, .crossed),
+    ])
+    func responseStatesWhatItsConnectionIsUsedFor(text: String, ending: ResponseReception.Ending) throws {
         var reception = ResponseReception(of: try .sample(.get, mayBeRelayed: true), limits: MessageLimits())
         if case .decode = reception.receive(ByteBuffer(string: text)) {
             guard case .head(_, _?, _)? = reception.next() else { throw Unexpected("The content is not there.") }
@@ -167,9 +161,9 @@ struct ResponseReceptionTests {
         #expect(reception.ending == ending)
     }
 
+    /// This holds whatever the origin says.
     /// Mutant: the connection of a health check is kept.
-    @Test("A health check is the last request on its connection, whatever the origin says")
-    func checkIsTheLastRequest() throws {
+    @Test func healthCheckIsTheLastRequestOnItsConnection() throws {
         let request = try OriginRequest.sample(.get, isCheck: true)
         #expect(String(buffer: request.head).contains("\r\nConnection: close\r\n"))
         var reception = ResponseReception(of: request, limits: MessageLimits())
@@ -179,8 +173,7 @@ struct ResponseReceptionTests {
     }
 
     /// Mutant: a connection is kept whose request is not sent to its end.
-    @Test("A response to half a request ends the connection", arguments: [false, true])
-    func respondsBeforeUpload(isUploaded: Bool) throws {
+    @Test(arguments: [false, true]) func responseToHalfARequestEndsTheConnection(isUploaded: Bool) throws {
         let request = try OriginRequest.sample(.post, body: BodyStream(ByteBuffer(string: "content")))
         for text in [Self.responses[3], Self.responses[0]] {
             var reception = ResponseReception(of: request, limits: MessageLimits())
@@ -193,7 +186,7 @@ struct ResponseReceptionTests {
         }
     }
 
-    @Test("No response is relayed after an interim one, or in two pieces") func relaysWholeResponsesOnly() throws {
+    @Test func relaysNoResponseAfterInterimOneOrInTwoPieces() throws {
         let request = try OriginRequest.sample(.get, mayBeRelayed: true)
         let response = Self.responses[1]
         for pieces in [[Self.hint, response], [Self.hint + response], [String(response.prefix(30)), response]] {
@@ -210,7 +203,7 @@ struct ResponseReceptionTests {
     // MARK: Time limits
 
     /// Mutants: a limit that an interim response leaves running, or that a whole head restarts.
-    @Test("An interim response gives the turn back") func interimResponsesAndLimits() throws {
+    @Test func interimResponseGivesTheTurnBack() throws {
         let request = try OriginRequest.sample(.post, body: BodyStream(ByteBuffer(string: "content")))
         var reception = ResponseReception(of: request, limits: MessageLimits())
         #expect(reception.running == .taking)
@@ -224,8 +217,8 @@ struct ResponseReceptionTests {
         #expect(reception.running == .head)
     }
 
-    @Test("A passed limit says what the origin owed", arguments: OriginWait.Running.allCases)
-    func passedLimits(running: OriginWait.Running) throws {
+    @Test(arguments: OriginWait.Running.allCases)
+    func passedLimitSaysWhatTheOriginOwed(running: OriginWait.Running) throws {
         let body = running == .taking ? BodyStream(ByteBuffer(string: "content")) : nil
         var reception = ResponseReception(of: try .sample(.put, body: body), limits: MessageLimits())
         if running == .content {

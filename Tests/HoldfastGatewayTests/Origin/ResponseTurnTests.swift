@@ -22,8 +22,8 @@ import Testing
         return turn.receive(ByteBuffer(string: text))
     }
 
-    @Test("Bytes that come before a request is sent are no response to it. RFC 9112 §9.2")
-    func takesNothingBeforeARequestIsSent() {
+    /// RFC 9112 §9.2.
+    @Test func bytesBeforeRequestIsSentAreNoResponseToIt() {
         for sample in Self.samples {
             var turn = ResponseTurn()
             for _ in 0..<3 {
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("Bytes that begin no response stand behind the one before") func knowsWhatCrosses() {
+    @Test func bytesThatBeginNoResponseStandBehindTheOneBefore() {
         for sample in Self.samples {
             var turn = ResponseTurn()
             turn.begin()
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("What comes for an exchange that was given up means nothing") func forgetsWhatWasGivenUp() {
+    @Test func bytesForExchangeThatWasGivenUpMeanNothing() {
         for hasBytes in [false, true] {
             var turn = ResponseTurn()
             turn.begin()

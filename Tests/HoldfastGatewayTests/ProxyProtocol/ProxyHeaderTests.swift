@@ -25,7 +25,7 @@ import Testing
         .header(ProxyHeader(endpoints: endpoints, length: length))
     }
 
-    @Test("A line names both ends") func line() {
+    @Test func lineNamesBothEnds() {
         let line = "PROXY TCP4 192.0.2.1 198.51.100.1 56324 443\r\n"
         #expect(Self.read(line + "GET /") == Self.header(Self.endpoints, line.utf8.count))
         guard case .header(let header) = Self.read("PROXY TCP6 2001:DB8:0::1 ::ffff:192.0.2.1 0 65535\r\n") else {
@@ -36,30 +36,27 @@ import Testing
         #expect(header.endpoints?.destination == .init(address: "::ffff:192.0.2.1", port: 65535))
     }
 
-    @Test("UNKNOWN names none, whatever follows", arguments: ["", " ", " a b c", " ffff:f...f:ffff 65535"])
-    func unknown(rest: String) {
+    @Test(arguments: ["", " ", " a b c", " ffff:f...f:ffff 65535"])
+    func unknownLineNamesNoneWhateverFollows(rest: String) {
         #expect(Self.read("PROXY UNKNOWN\(rest)\r\n") == Self.header(nil, 15 + rest.utf8.count))
     }
 
-    @Test(
-        "Other lines are malformed",
-        arguments: [
-            "PROXY TCP4 192.0.2.01 198.51.100.1 1 2", "PROXY TCP4 192.0.2.1 198.51.100.1 01 2",
-            "PROXY TCP4 192.0.2.1  198.51.100.1 1 2", "PROXY TCP4 192.0.2.1 198.51.100.1 1 65536",
-            "PROXY TCP4 192.0.2.1 198.51.100.1 1", "PROXY TCP4 192.0.2.1 198.51.100.1 1 2 3",
-            "PROXY TCP4 192.0.2.1 198.51.100.1 +1 2", "PROXY TCP4 ::1 ::1 1 2", "PROXY TCP6 192.0.2.1 ::1 1 2",
-            "PROXY TCP5 192.0.2.1 198.51.100.1 1 2", "PROXY UNKNOWNS", "PROXY unknown", "PROXY ", "PROXY TCP4",
-            "PROXY TCP4 192.0.2 198.51.100.1 1 2", "PROXY TCP6 fe80::1%lo ::1 1 2",
-        ]
-    )
-    func malformedLines(line: String) { #expect(Self.read(line + "\r\n") == .refused(.malformed)) }
+    @Test(arguments: [
+        "PROXY TCP4 192.0.2.01 198.51.100.1 1 2", "PROXY TCP4 192.0.2.1 198.51.100.1 01 2",
+        "PROXY TCP4 192.0.2.1  198.51.100.1 1 2", "PROXY TCP4 192.0.2.1 198.51.100.1 1 65536",
+        "PROXY TCP4 192.0.2.1 198.51.100.1 1", "PROXY TCP4 192.0.2.1 198.51.100.1 1 2 3",
+        "PROXY TCP4 192.0.2.1 198.51.100.1 +1 2", "PROXY TCP4 ::1 ::1 1 2", "PROXY TCP6 192.0.2.1 ::1 1 2",
+        "PROXY TCP5 192.0.2.1 198.51.100.1 1 2", "PROXY UNKNOWNS", "PROXY unknown", "PROXY ", "PROXY TCP4",
+        "PROXY TCP4 192.0.2 198.51.100.1 1 2", "PROXY TCP6 fe80::1%lo ::1 1 2",
+    ])
+    func rejectsMalformedLines(line: String) { #expect(Self.read(line + "\r\n") == .refused(.malformed)) }
 
+    /// This holds at every cut.
     @Test(
-        "A block without a family names none, whatever follows, at every cut",
         arguments: [0, 1],
         [[], [0xFF], addresses, [0x03, 0x00, 0x04, 1, 2, 3, 4], [UInt8](repeating: 0xAA, count: 200)]
     )
-    func unspecified(command: UInt8, rest: [UInt8]) {
+    func blockWithoutFamilyNamesNoneWhateverFollows(command: UInt8, rest: [UInt8]) {
         for family: UInt8 in [0x00, 0x01, 0x02] where command == 0 || family == 0 {
             let block = Self.block(command, family, rest)
             for cut in 0..<block.count { #expect(Self.read(Array(block[..<cut])) == .needsMore) }
@@ -67,13 +64,13 @@ import Testing
         }
     }
 
-    @Test("A line end is CR LF, and a line is text") func lineEnds() {
+    @Test func lineIsTextAndEndsWithCRLF() {
         for text in ["PROXY UNKNOWN\n", "PROXY UNKNOWN\ra", "PROXY UNKNOWN \0\r\n", "PROXY UNKNOWN\u{E9}\r\n"] {
             #expect(Self.read(text) == .refused(.malformed))
         }
     }
 
-    @Test("A line has 107 bytes at most") func lineLimit() {
+    @Test func lineHasAtMost107Bytes() {
         let start = "PROXY UNKNOWN "
         func line(_ count: Int) -> String {
             start + String(repeating: "a", count: count - start.utf8.count - 2) + "\r\n"
@@ -84,14 +81,14 @@ import Testing
         #expect(Self.read(Array(line(120).utf8.prefix(107))) == .refused(.tooLong))
     }
 
-    @Test("Bytes that begin otherwise have no header") func missing() {
+    @Test func bytesThatBeginOtherwiseHaveNoHeader() {
         for text in ["GET / HTTP/1.1\r\n", "PROXX", "proxy ", "\r\n\r\n\r\n", "\u{16}\u{3}\u{1}"] {
             #expect(Self.read(text) == .refused(.missing))
         }
         #expect(Self.read([]) == .needsMore)
     }
 
-    @Test("A block names both ends") func block() {
+    @Test func blockNamesBothEnds() {
         let block = Self.block(1, 0x11, Self.addresses)
         #expect(Self.read(block + [1, 2, 3]) == Self.header(Self.endpoints, 28))
         let long: [UInt8] = [0x20, 0x01, 0x0D, 0xB8] + [UInt8](repeating: 0, count: 11) + [1]
@@ -104,7 +101,8 @@ import Testing
         #expect(header.length == 52)
     }
 
-    @Test("A block of the proxy itself, of no family and of a Unix socket names none") func nameless() {
+    /// Neither does a block of no family.
+    @Test func blockOfProxyItselfOrOfUnixSocketNamesNone() {
         #expect(Self.read(Self.block(0, 0, [])) == Self.header(nil, 16))
         #expect(Self.read(Self.block(0, 0x11, Self.addresses)) == Self.header(nil, 28))
         #expect(Self.read(Self.block(0, 0xFF, [1, 2, 3])) == Self.header(nil, 19))
@@ -114,7 +112,7 @@ import Testing
         }
     }
 
-    @Test("Other blocks are malformed") func malformedBlocks() {
+    @Test func rejectsMalformedBlocks() {
         var blocks = [0x01, 0x10, 0x12, 0x22, 0x32, 0x41, 0x13].map { Self.block(1, $0, Self.addresses) }
         blocks += [Self.block(2, 0x11, Self.addresses), Self.block(1, 0x11, Array(Self.addresses.dropLast()))]
         blocks += [Self.block(1, 0x21, Self.addresses), Self.block(1, 0x31, Self.addresses)]
@@ -127,7 +125,7 @@ import Testing
         for block in blocks { #expect(Self.read(block) == .refused(.malformed), "\(block)") }
     }
 
-    @Test("A block has 4 KiB at most, and one that announces more is refused at once") func blockLimit() {
+    @Test func blockHasAtMost4KiBAndLongerOneIsRefusedAtOnce() {
         func padded(_ count: Int) -> [UInt8] {
             let rest = count - Self.addresses.count - 3
             return Self.addresses + [4, UInt8(rest >> 8), UInt8(rest & 0xFF)] + [UInt8](repeating: 0, count: rest)
@@ -136,7 +134,7 @@ import Testing
         #expect(Self.read(Array(Self.block(1, 0x11, padded(4097)).prefix(16))) == .refused(.tooLong))
     }
 
-    @Test("A checksum is compared, if there is one") func checksum() {
+    @Test func comparesChecksumIfThereIsOne() {
         let digits = Array("123456789".utf8)
         #expect(digits.withUnsafeBytes { ProxyHeader.castagnoli($0, skipping: 0..<0) } == 0xE306_9283)
         let zeros = Self.block(1, 0x11, Self.addresses + [2, 0, 1, 97, 3, 0, 4, 0, 0, 0, 0])
@@ -155,7 +153,7 @@ import Testing
         #expect(Self.read(twice) == .refused(.malformed))
     }
 
-    @Test("The result does not depend on how the bytes are cut") func cuts() {
+    @Test func resultDoesNotDependOnCuts() {
         let line = Array("PROXY TCP4 192.0.2.1 198.51.100.1 56324 443\r\n".utf8)
         for whole in [line, Self.block(1, 0x11, Self.addresses + [4, 0, 2, 1, 1]), Self.block(0, 0, [])] {
             for count in whole.indices { #expect(Self.read(Array(whole[..<count])) == .needsMore, "\(count)") }

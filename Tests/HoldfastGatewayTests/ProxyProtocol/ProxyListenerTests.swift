@@ -40,7 +40,7 @@ struct ProxyListenerTests {
         return counts
     }
 
-    @Test("The origin gets the address that the proxy names") func names() async throws {
+    @Test func originGetsTheAddressThatTheProxyNames() async throws {
         try await with { origin, gateway in
             let response = try await gateway.send(Self.line + Self.get)
             #expect(response.status == 200)
@@ -54,7 +54,7 @@ struct ProxyListenerTests {
         + "Forwarded: for=203.0.113.9;proto=https\r\nX-Real-IP: 203.0.113.9\r\nX-Request-ID: theirs\r\n"
         + "Connection: close\r\n\r\n"
 
-    @Test("The client that a proxy names is trusted only if it is listed itself") func trust() async throws {
+    @Test func trustsNamedClientOnlyIfItIsListedItself() async throws {
         try await with(trusted: ["127.0.0.1", "198.51.100.0/24"]) { origin, gateway in
             _ = try await gateway.send(Self.line + Self.claims)
             _ = try await gateway.send("PROXY TCP4 198.51.100.5 198.51.100.1 1 2\r\n" + Self.claims)
@@ -68,7 +68,7 @@ struct ProxyListenerTests {
 
     /// The address of such a connection is the proxy's, which is trusted, and its bytes may be
     /// those of any client of the proxy: it is believed no more than a stranger.
-    @Test("A connection whose proxy names no client is not trusted") func unnamed() async throws {
+    @Test func trustsNoConnectionWhoseProxyNamesNoClient() async throws {
         let headers: [[UInt8]] =
             ["PROXY UNKNOWN\r\n", "PROXY UNKNOWN 192.0.2.7 198.51.100.1 1 2\r\n"].map { Array($0.utf8) }
             + [
@@ -100,7 +100,7 @@ struct ProxyListenerTests {
         }
     }
 
-    @Test("A connection whose proxy names no client has no right by the proxy's address") func unnamedRights() throws {
+    @Test func connectionWithoutNamedClientHasNoRightsOfTheProxy() throws {
         var configuration = GatewayConfiguration(origin: try GatewayOrigin("http://a.test"))
         configuration.trustedClients = ["10.0.0.0/8", "unix"].compactMap { AddressRange($0) }
         configuration.purgers = configuration.trustedClients
@@ -117,7 +117,7 @@ struct ProxyListenerTests {
         #expect(!GatewayClient(address: nil).mayPurge(by: configuration))
     }
 
-    @Test("The result does not depend on how the bytes are cut") func cuts() async throws {
+    @Test func resultDoesNotDependOnCuts() async throws {
         let block = ProxyHeaderTests.block(1, 0x11, ProxyHeaderTests.addresses + [4, 0, 3, 1, 2, 3])
         try await with { origin, gateway in
             for header in [Array(Self.line.utf8), block] {
@@ -137,7 +137,7 @@ struct ProxyListenerTests {
         }
     }
 
-    @Test("A peer that is not trusted is closed, whatever it sends") func untrusted() async throws {
+    @Test func closesUntrustedPeerWhateverItSends() async throws {
         try await with(trusted: ["192.0.2.0/24"]) { origin, gateway in
             for bytes in [Self.line + Self.get, Self.get, ""] {
                 try await RawClient.with(port: gateway.port) { client in
@@ -152,7 +152,7 @@ struct ProxyListenerTests {
         }
     }
 
-    @Test("A trusted peer without a valid header is closed without a response") func invalid() async throws {
+    @Test func closesTrustedPeerWithoutValidHeaderWithoutResponse() async throws {
         try await with { origin, gateway in
             let wrong = ["PROXY TCP4 a b 1 2\r\n" + Self.get, Self.get, "PROXY " + String(repeating: "a", count: 200)]
             for bytes in wrong {
@@ -172,7 +172,7 @@ struct ProxyListenerTests {
         }
     }
 
-    @Test("A header that does not come in time ends the connection") func late() async throws {
+    @Test func lateHeaderEndsTheConnection() async throws {
         try await with(configure: { $0.timeouts.head = .passing(50) }) { _, gateway in
             try await RawClient.with(port: gateway.port) { client in
                 // On a busy machine it may be too late for these bytes.
@@ -184,7 +184,7 @@ struct ProxyListenerTests {
     }
 
     /// Mutant: an address in the notation of IPv6 is another client.
-    @Test("The limit for each client counts the clients that the proxy names") func limits() async throws {
+    @Test func clientLimitCountsTheClientsThatTheProxyNames() async throws {
         try await with(configure: { $0.maximumConnectionsPerClient = 1 }) { _, gateway in
             let keeping = "GET /a HTTP/1.1\r\nHost: g\r\n\r\n"
             try await RawClient.with(port: gateway.port) { first in
@@ -204,7 +204,7 @@ struct ProxyListenerTests {
         }
     }
 
-    @Test("The header comes before HTTP/2") func http2() async throws {
+    @Test func headerComesBeforeHTTP2() async throws {
         try await with { origin, gateway in
             try await RawClient.with(port: gateway.port) { raw in
                 let client = FrameClient(raw)
@@ -216,8 +216,7 @@ struct ProxyListenerTests {
         }
     }
 
-    @Test("A listener without the protocol takes its header for a malformed request") func otherListener() async throws
-    {
+    @Test func listenerWithoutTheProtocolRejectsTheHeaderAsMalformed() async throws {
         try await RawOrigin.with { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let response = try await gateway.send(Self.line + Self.get)
@@ -237,7 +236,7 @@ struct ProxyListenerTests {
         }
     }
 
-    @Test("The header comes before TLS") func tls() async throws {
+    @Test func headerComesBeforeTLS() async throws {
         try await CertificateFolder.with { folder in
             let tls = Configuration.TLS(certificates: [try folder.make("a", "DNS:a.example")])
             let context = try folder.client(trusting: "a")

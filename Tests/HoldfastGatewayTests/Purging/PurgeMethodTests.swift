@@ -67,8 +67,7 @@ struct PurgeMethodTests {
 
     private static let right = "Authorization: Bearer right\r\n"
 
-    @Test("A client without both an address and a token gets 405, and nothing is forwarded")
-    func rejectsOthers() async throws {
+    @Test func clientWithoutAddressAndTokenGets405AndNothingIsForwarded() async throws {
         let wrong = "Authorization: Bearer wrong\r\n"
         for (purgers, token) in [
             ([], Self.right), (["192.0.2.0/24"], Self.right), (["127.0.0.1"], ""), (["127.0.0.1"], wrong),
@@ -109,7 +108,7 @@ struct PurgeMethodTests {
         }
     }
 
-    @Test("A request behind a PURGE on the same connection is served") func keepsTheConnection() async throws {
+    @Test func servesRequestBehindPURGEOnTheSameConnection() async throws {
         try await withGateway { gateway, _, purger in
             try await RawClient.with(port: gateway.port) { client in
                 for token in [Self.right, ""] {
@@ -123,7 +122,6 @@ struct PurgeMethodTests {
     }
 
     @Test(
-        "Fields say what is purged",
         arguments: [
             ("", [], false), ("Fastly-Soft-Purge: 1\r\n", [], false), ("Fastly-Soft-Purge: 0\r\n", [], true),
             ("Surrogate-Key: a  b,c\r\nSurrogate-Key: d\r\n", ["a", "b,c", "d"], false),
@@ -132,7 +130,7 @@ struct PurgeMethodTests {
             ("XKEY-softpurge: a\r\n", ["a"], false), ("xkey: a\r\nFastly-Soft-Purge: 0\r\n", ["a"], true),
         ] as [(String, [String], Bool)]
     )
-    func readsFields(_ fields: String, _ tags: [String], _ removes: Bool) async throws {
+    func fieldsSayWhatIsPurged(_ fields: String, _ tags: [String], _ removes: Bool) async throws {
         try await withGateway { gateway, origin, purger in
             let response = try await gateway.send(purge("/a", Self.right + fields))
             #expect(response.status == 200 && response.text == "{}\n")
@@ -144,13 +142,10 @@ struct PurgeMethodTests {
         }
     }
 
-    @Test(
-        "Fields that say nothing clear are rejected",
-        arguments: [
-            "Fastly-Soft-Purge: yes\r\n", "Fastly-Soft-Purge: 1\r\nFastly-Soft-Purge: 0\r\n", "Surrogate-Key: \r\n",
-            "xkey: ,\r\n", "xkey-softpurge: a\r\nFastly-Soft-Purge: 0\r\n",
-        ]
-    ) func rejectsUnclearFields(_ fields: String) async throws {
+    @Test(arguments: [
+        "Fastly-Soft-Purge: yes\r\n", "Fastly-Soft-Purge: 1\r\nFastly-Soft-Purge: 0\r\n", "Surrogate-Key: \r\n",
+        "xkey: ,\r\n", "xkey-softpurge: a\r\nFastly-Soft-Purge: 0\r\n",
+    ]) func rejectsFieldsThatSayNothingClear(_ fields: String) async throws {
         try await withGateway { gateway, origin, purger in
             let response = try await gateway.send(purge("/a", Self.right + fields))
             #expect(response.status == 400 && response.text.contains("urn:holdfast:problem:invalid-purge"))

@@ -47,9 +47,9 @@ import Testing
         for ending in ["key", "pem"] { try folder.write(folder.text("\(other).\(ending)"), to: "\(name).\(ending)") }
     }
 
+    /// Later clients get the new certificate.
     /// Mutant: a listener keeps the certificates with which it began.
-    @Test("Under load no connection and no request is lost, and later clients get the new certificate")
-    func losesNoConnection() async throws {
+    @Test func reloadUnderLoadLosesNoConnectionAndNoRequest() async throws {
         try await CertificateFolder.with { folder in
             try folder.make("one", "DNS:a.example")
             try folder.make("two", "DNS:a.example")
@@ -95,8 +95,7 @@ import Testing
     }
 
     /// Mutant: the certificate is replaced before its key is compared.
-    @Test("Files that cannot be used change nothing, and are an event and a metric") func keepsTheOldPair() async throws
-    {
+    @Test func unusableFilesChangeNothingAndCauseEventAndMetric() async throws {
         try await CertificateFolder.with { folder in
             let log = CapturedLog()
             let desk = CertificateRegistry(clock: SystemWallClock(), logger: log.logger())
@@ -218,7 +217,7 @@ import Testing
         }
     }
 
-    @Test("Clients are judged by new roots, also those with an earlier session") func reloadsRoots() async throws {
+    @Test func newRootsJudgeClientsIncludingThoseWithEarlierSession() async throws {
         try await CertificateFolder.with { folder in
             var tls = Configuration.TLS(certificates: [try folder.make("a", "DNS:a.example")])
             try folder.make("one", "DNS:one.example")
@@ -244,7 +243,7 @@ import Testing
         }
     }
 
-    @Test("Files that change are seen at the next look") func watches() async throws {
+    @Test func noticesChangedFilesAtTheNextCheck() async throws {
         try await CertificateFolder.with { folder in
             try folder.make("two", "DNS:a.example")
             let tls = Configuration.TLS(certificates: [try folder.make("a", "DNS:a.example")])
@@ -262,9 +261,7 @@ import Testing
         }
     }
 
-    @Test("A gateway whose certificates cannot be used does not start, and names the file") func needsCertificates()
-        async throws
-    {
+    @Test func gatewayWithUnusableCertificatesNamesTheFileAndDoesNotStart() async throws {
         try await CertificateFolder.with { folder in
             let missing = Configuration.TLS.Certificate(
                 name: "m",

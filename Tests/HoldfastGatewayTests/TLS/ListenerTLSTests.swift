@@ -77,9 +77,9 @@ import Testing
 
     // MARK: Serving
 
+    /// Origins learn that the clients use TLS.
     /// Mutants: the socket's writer sends plain bytes; the scheme stays http.
-    @Test("Thirty clients are served from store and origin, and origins learn of TLS")
-    func servesHitsAndMisses() async throws {
+    @Test func servesThirtyClientsFromStoreAndOrigin() async throws {
         try await withGateway { gateway, origin, context in
             try await RawClient.onEach(of: 30, port: gateway.port, tls: .init(context, name: "a.example")) {
                 client,
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("Without HTTP/2, no client is offered it", arguments: [true, false]) func offersNoHTTP2(_ isOn: Bool) throws {
+    @Test(arguments: [true, false]) func offersHTTP2ToNoClientIfItIsOff(_ isOn: Bool) throws {
         let tls = Configuration.TLS(certificates: [])
         let listener = GatewayListener.address(ListenAddress(host: "127.0.0.1", port: 1), tls: tls, http2: isOn)
         #expect(listener.tls?.protocols == (isOn ? [.http2, .http11] : [.http11]))
@@ -109,8 +109,7 @@ import Testing
     }
 
     /// The hot table is one for all listeners of a loop.
-    @Test("A response that was kept for clients without TLS counts for those with it")
-    func countsHotResponsesByScheme() async throws {
+    @Test func hotResponseKeptInClearAlsoCountsWithTLS() async throws {
         try await withGateway(configure: {
             $0.listeners.append(.address(ListenAddress(host: "127.0.0.1", port: 0)))
         }) { gateway, _, context in
@@ -127,7 +126,7 @@ import Testing
     }
 
     /// RFC 6066 §3
-    @Test("The name that a client sends chooses the certificate") func choosesByName() async throws {
+    @Test func serverNameOfClientChoosesTheCertificate() async throws {
         try await CertificateFolder.with { folder in
             let tls = Configuration.TLS(certificates: [
                 try folder.make("a", "DNS:a.example"), try folder.make("b", "DNS:*.b.example,DNS:b.example"),
@@ -152,7 +151,7 @@ import Testing
     }
 
     /// Mutant: the least version of the library, which is 1.0.
-    @Test("Old versions and clients without TLS are disconnected and counted") func rejectsOthers() async throws {
+    @Test func disconnectsAndCountsOldVersionsAndClientsInClear() async throws {
         try await CertificateFolder.with { folder in
             var tls = Configuration.TLS(certificates: [try folder.make("a", "DNS:a.example")])
             let old = try folder.client(trusting: "a", from: .tlsv1, to: .tlsv11)
@@ -188,8 +187,7 @@ import Testing
         }
     }
 
-    @Test("Clients need a certificate of the named roots where it is required")
-    func asksForClientCertificates() async throws {
+    @Test func clientsNeedCertificateOfNamedRootsWhereItIsRequired() async throws {
         try await CertificateFolder.with { folder in
             var tls = Configuration.TLS(certificates: [try folder.make("a", "DNS:a.example")])
             try folder.make("ca", "DNS:ca.example")
@@ -213,8 +211,7 @@ import Testing
         }
     }
 
-    @Test("A socket of a manager has the TLS of the listener with its address, and none is served without by mistake")
-    func socketsOfAManagerHaveTheTLSOfTheirAddress() throws {
+    @Test func managerSocketHasTLSOfItsAddressAndIsNeverInClear() throws {
         let socket = try ListeningDescriptor()
         let inherited = try InheritedSocket(descriptor: socket.descriptor)
         let tls = Configuration.TLS(certificates: [.init(name: "a", chain: "a.pem", key: "a.key")])
@@ -240,7 +237,7 @@ import Testing
 
     // MARK: Ends
 
-    @Test("A handshake that is not completed in time is closed and counted") func limitsHandshakes() async throws {
+    @Test func closesAndCountsHandshakeThatIsNotCompletedInTime() async throws {
         try await withGateway(configure: { $0.timeouts.request = .passing(50) }) { gateway, _, _ in
             try await RawClient.onEach(of: 30, port: gateway.port) { client, number in
                 // Nothing, or the first bytes of a record. On a busy machine it may be too late for
@@ -253,7 +250,7 @@ import Testing
         }
     }
 
-    @Test("A connection beyond the limit is closed without a handshake") func limitsConnections() async throws {
+    @Test func closesConnectionBeyondTheLimitWithoutHandshake() async throws {
         try await withGateway(configure: { $0.maximumConnections = 1 }) { gateway, _, context in
             try await RawClient.with(port: gateway.port, tls: .init(context)) { first in
                 try await first.send(Self.request)
@@ -270,11 +267,8 @@ import Testing
         }
     }
 
-    @Test(
-        "A client that closes its side gets its response, with the alert of TLS or without",
-        arguments: [true, false]
-    )
-    func servesHalfClosedClients(hasAlert: Bool) async throws {
+    @Test(arguments: [true, false])
+    func halfClosedClientGetsItsResponseWithOrWithoutAlert(hasAlert: Bool) async throws {
         try await withGateway(respond: { _ in .ok("v1", fields: "Cache-Control: no-store\r\n") }) {
             gateway,
             origin,
@@ -292,11 +286,10 @@ import Testing
     /// RFC 9112 §9.8. Mutants: an aborted connection is closed as any other.
     /// A client that has sent its alert before gets it as any other.
     @Test(
-        "Content that ends with the connection has the alert of TLS only if it is whole",
         arguments: [true, false],
         [true, false]
     )
-    func saysWhetherContentIsWhole(isWhole: Bool, isHalfClosed: Bool) async throws {
+    func contentThatEndsWithTheConnectionHasAlertOnlyIfWhole(isWhole: Bool, isHalfClosed: Bool) async throws {
         let head = "HTTP/1.1 200 OK\r\nCache-Control: no-store\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"
         try await withGateway(respond: { _ in
             isWhole ? .respondAndClose(head + "0\r\n\r\n") : .respondAndReset(Array(head.utf8))
@@ -314,8 +307,7 @@ import Testing
     }
 
     /// Mutant: writing does not wait for slow clients.
-    @Test("A slow client gets a long response whole, and one that stops reading is disconnected")
-    func holdsBack() async throws {
+    @Test func slowClientGetsWholeResponseAndStalledOneIsDisconnected() async throws {
         let content = String(repeating: "0123456789abcdef", count: 256 << 10)
         try await withGateway(respond: { _ in .ok(content, fields: Self.fresh) }) { gateway, _, context in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -347,7 +339,7 @@ import Testing
     }
 
     /// Mutant: event loops sign.
-    @Test("Signatures of RSA hold up no client with ECDSA") func signsElsewhere() async throws {
+    @Test func signaturesOfRSAHoldUpNoClientWithECDSA() async throws {
         try await CertificateFolder.with { folder in
             let tls = Configuration.TLS(certificates: [
                 try folder.make("a", "DNS:a.example"), try folder.make("r", "DNS:r.example", rsa: true),
@@ -384,9 +376,8 @@ import Testing
 
     /// Long responses and uploads pass through the buffers of NIOSSL, which never shrink. Mutants:
     /// a response is encrypted as a whole; as many bytes are read as have come.
-    @Test("An idle connection keeps little memory, whatever it has sent and received") func idleConnectionsAreSmall()
-        async throws
-    {
+    /// This holds whatever it has sent and received.
+    @Test func idleConnectionKeepsLittleMemory() async throws {
         let content = String(repeating: "0123456789abcdef", count: 64 << 10)
         let upload = "PUT /a HTTP/1.1\r\nHost: a.example\r\nContent-Length: \(content.utf8.count)\r\n\r\n" + content
         try await withGateway(respond: { _ in .ok(content, fields: Self.fresh) }) { gateway, _, context in
@@ -417,8 +408,7 @@ import Testing
         return (written?.capacity ?? .max, read?.capacity ?? .max)
     }
 
-    @Test("The gateway's end closes idle connections and handshakes, and serves what is under way")
-    func drains() async throws {
+    @Test func stoppingClosesIdleConnectionsAndHandshakesAndServesTheRest() async throws {
         let gate = AsyncStream<Void>.makeStream()
         try await withGateway(
             respond: { request in
@@ -457,7 +447,7 @@ import Testing
 
     /// Every byte of a connection, from its first to the end of its request, at which the bytes may
     /// be cut into two segments.
-    @Test("Connections that are cut at any byte are served") func servesBytesInAnyPieces() async throws {
+    @Test func servesConnectionsCutAtAnyByte() async throws {
         try await withGateway { gateway, _, context in
             let count = Mutex(0)
             let counting = RawClient.TLS(context, name: "a.example") {
@@ -490,8 +480,7 @@ import Testing
         }
     }
 
-    @Test("A record of 16 KiB that is cut anywhere has its whole content") func servesLongRecordsInPieces() async throws
-    {
+    @Test func recordOf16KiBCutAnywhereHasItsWholeContent() async throws {
         let body = String(repeating: "0123456789abcdef", count: 1 << 10)
         let head = "PUT /a HTTP/1.1\r\nHost: a.example\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
         // The head has the first record, and the content the second.
@@ -521,8 +510,7 @@ import Testing
         }
     }
 
-    @Test("Records that are cut off or changed end the connection, and reach no origin")
-    func rejectsBrokenRecords() async throws {
+    @Test func brokenRecordsEndTheConnectionAndReachNoOrigin() async throws {
         try await withGateway { gateway, origin, context in
             try await RawClient.onEach(of: 30, port: gateway.port, tls: .init(context)) { client, number in
                 try await client.send(Self.request)

@@ -6,8 +6,8 @@ import Testing
 
 @Suite("TLS towards the origin", .timeLimit(.minutes(20)))
 struct TLSTests {
-    @Test("A trusted origin is reached by address and by name", arguments: ["127.0.0.1", "localhost"])
-    func trusts(host: String) async throws {
+    @Test(arguments: ["127.0.0.1", "localhost"])
+    func reachesTrustedOriginByAddressAndByName(host: String) async throws {
         try await TestCertificates.withTrustRoots { roots in
             try await RawOrigin.with([.ok("a"), .ok("b")], tls: TestCertificates.serverContext()) { origin in
                 try await RunningGateway.with(
@@ -25,8 +25,8 @@ struct TLSTests {
     }
 
     /// As in a container without the package 'ca-certificates'.
-    @Test("Without trusted certificates, origins without TLS are served, and others refused with the reason")
-    func missingCertificates() async throws {
+    /// Other origins are refused with the reason.
+    @Test func withoutCertificatesOnlyOriginsInClearAreServed() async throws {
         let missing = "/nowhere/roots.pem"
         try await RawOrigin.with([.ok("a")]) { origin in
             try await RunningGateway.with(
@@ -64,7 +64,7 @@ struct TLSTests {
     }
 
     /// Mutant: a TLS configuration without verification.
-    @Test("An untrusted origin is a 502, and sees no request") func distrusts() async throws {
+    @Test func untrustedOriginIs502AndSeesNoRequest() async throws {
         try await RawOrigin.with([.ok("a")], tls: TestCertificates.serverContext()) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 let response = try await gateway.get("/")
@@ -76,8 +76,7 @@ struct TLSTests {
 
     /// RFC 9112 §9.8: without the close alert, an attacker on the path can have cut the content
     /// short.
-    @Test("Content delimited by the close is complete only with TLS's close alert") func requiresClosure() async throws
-    {
+    @Test func closeDelimitedContentIsCompleteOnlyWithCloseAlert() async throws {
         let head = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n\r\nhello"
         try await TestCertificates.withTrustRoots { roots in
             let steps: [RawOrigin.Step] = [.respondAndClose(head), .respondAndReset(Array(head.utf8))]

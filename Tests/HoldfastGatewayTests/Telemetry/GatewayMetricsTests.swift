@@ -27,8 +27,7 @@ import Testing
         }
     }
 
-    @Test("Every number is what clients and the origin saw", arguments: RawClient.counts)
-    func countsWhatWasSeen(clients: Int) async throws {
+    @Test(arguments: RawClient.counts) func everyNumberIsWhatClientsAndTheOriginSaw(clients: Int) async throws {
         try await withGateway { request in
             switch request.target.prefix(2) {
             case "/s": .ok("0123456789", fields: Self.fresh)
@@ -70,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("Every request says whether an outage would leave it answerable") func forecastsOutages() async throws {
+    @Test func everyRequestSaysWhetherOutageWouldLeaveItAnswerable() async throws {
         try await withGateway { request in
             request.target == "/n" ? .ok("abc", fields: "Cache-Control: no-store\r\n") : .ok("abc", fields: Self.fresh)
         } _: { gateway, _ in
@@ -104,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("Nothing that a client sends adds a series") func labelsAreClosed() async throws {
+    @Test func nothingThatClientSendsAddsSeries() async throws {
         let host = ["one.example", "two.example"]
         try await withGateway { _ in
             .ok("a", fields: "Cache-Control: no-store\r\n")
@@ -137,7 +136,7 @@ import Testing
         }
     }
 
-    @Test("Offline, stale responses and refusals are counted with their reason") func countsOffline() async throws {
+    @Test func countsOfflineStaleAndRefusedWithTheirReason() async throws {
         try await withGateway { _ in
             .ok("a", fields: Self.fresh)
         } _: { gateway, _ in
@@ -174,7 +173,7 @@ import Testing
         }
     }
 
-    @Test("A malformed request is counted, and one whose client goes away") func countsFailures() async throws {
+    @Test func countsMalformedRequestsAndGoneClients() async throws {
         try await withGateway { request in
             request.target == "/long" ? .response("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n01234") : .silence
         } _: { gateway, origin in
@@ -200,8 +199,7 @@ import Testing
         }
     }
 
-    @Test("Every request to an origin is counted with its status, or with its error", arguments: RawClient.counts)
-    func countsRequestsToOrigins(clients: Int) async throws {
+    @Test(arguments: RawClient.counts) func countsEveryOriginRequestWithItsStatusOrError(clients: Int) async throws {
         try await withGateway { request in
             switch request.target.prefix(2) {
             case "/s": .ok("0123456789", fields: Self.fresh)
@@ -234,8 +232,7 @@ import Testing
         }
     }
 
-    @Test("Connections and fetches are those that are open", arguments: RawClient.counts)
-    func countsConnections(clients: Int) async throws {
+    @Test(arguments: RawClient.counts) func countsOpenConnectionsAndFetches(clients: Int) async throws {
         let gate = Gate()
         try await withGateway { _ in
             .stream { writer in
@@ -275,8 +272,7 @@ import Testing
         }
     }
 
-    @Test("Connections are idle, active or closing", arguments: RawClient.counts)
-    func countsStatesOfConnections(clients: Int) async throws {
+    @Test(arguments: RawClient.counts) func countsIdleActiveAndClosingConnections(clients: Int) async throws {
         let (origin, request, end) = (Gate(), Gate(), Gate())
         try await withGateway { request in
             if request.target == "/fresh" { return .ok("a", fields: Self.fresh) }
@@ -325,7 +321,7 @@ import Testing
         }
     }
 
-    @Test("Everything that can be counted stays within the stated number of series") func seriesHaveALimit() throws {
+    @Test func everythingCountedStaysWithinTheStatedNumberOfSeries() throws {
         let durations = 3 + MetricDescription.durationBounds.count
         var numbers = LoopTelemetry.Numbers(RequestSeries())
         for route in 0..<RouteLabels.count {
@@ -360,7 +356,7 @@ import Testing
         #expect(sum > stated * 3 / 4, "\(sum)")
     }
 
-    @Test("Hosts and methods of clients are no labels of origins") func originLabelsAreClosed() async throws {
+    @Test func hostsAndMethodsOfClientsAreNoLabelsOfOrigins() async throws {
         try await withGateway { _ in
             .ok("a", fields: "Cache-Control: no-store\r\n")
         } configure: { configuration in
@@ -382,7 +378,7 @@ import Testing
         }
     }
 
-    @Test("Statuses that an origin invents share series of its durations") func limitsOriginsStatuses() async throws {
+    @Test func inventedStatusesShareSeriesOfOriginDurations() async throws {
         try await withGateway { request in
             let status = Int(request.target.dropFirst()) ?? 0
             return .response("HTTP/1.1 \(status) A\r\nCache-Control: no-store\r\nContent-Length: 0\r\n\r\n")
@@ -402,7 +398,7 @@ import Testing
         }
     }
 
-    @Test("An origin that invents statuses takes no other one's series") func originsHaveShares() async throws {
+    @Test func originThatInventsStatusesTakesNoOtherOnesSeries() async throws {
         let name = "http_client_request_duration_seconds"
         try await RawOrigin.with(respond: { _ in .ok("a", fields: "Cache-Control: no-store\r\n") }) { quiet in
             try await withGateway { request in
@@ -441,7 +437,7 @@ import Testing
         }
     }
 
-    @Test("Every problem of the page of limits is a value of its label") func problemsAreKnown() async throws {
+    @Test func everyProblemOfThePageOfLimitsIsALabelValue() async throws {
         let stated = Set(StatedLimit.all.compactMap(\.code))
         #expect(stated.count > 5)
         #expect(stated.subtracting(Problem.codes).isEmpty)
@@ -467,8 +463,7 @@ import Testing
     }
 
     /// Mutant: a reason appears only once it is counted.
-    @Test("The series of alerts are there before anything happened")
-    func seriesOfAlertsExistFromTheStart() async throws {
+    @Test func seriesOfAlertsExistBeforeAnythingHappened() async throws {
         try await withGateway { _ in
             .ok("a")
         } _: { gateway, _ in
@@ -495,7 +490,7 @@ import Testing
         }
     }
 
-    @Test("Routes beyond the limit have the series of alerts too") func otherRoutesHaveSeriesOfAlerts() {
+    @Test func routesBeyondTheLimitHaveSeriesOfAlertsToo() {
         let counters = RouteCounters()
         func routes(_ count: Int) -> Set<String> {
             let names = ["none", "other"] + (0..<count).map { "r\($0)" }
@@ -507,7 +502,7 @@ import Testing
         #expect(routes(RouteLabels.limit).contains("other"))
     }
 
-    @Test("Names of routes stay, and those beyond the limit share one") func namesRoutes() throws {
+    @Test func routesKeepTheirNamesAndThoseBeyondTheLimitShareOne() throws {
         let labels = RouteLabels()
         let origin = try GatewayOrigin("http://o.example")
         func routes(_ names: Range<Int>) throws -> [GatewayRoute] {
@@ -521,7 +516,7 @@ import Testing
         #expect(labels.names.count == RouteLabels.count && labels.names[2] == "r0")
     }
 
-    @Test("Statuses that an origin invents share a series once there are many") func limitsStatuses() {
+    @Test func inventedStatusesShareSeriesOnceThereAreMany() {
         let series = RequestSeries()
         var durations = RequestDurations(series)
         for status in 100..<1000 {

@@ -68,8 +68,7 @@ struct ExtendedConnectTests {
         return client.fields(of: frame)
     }
 
-    @Test("The setting is sent where a route passes WebSockets, and only there", arguments: [true, false])
-    func setting(isAllowed: Bool) async throws {
+    @Test(arguments: [true, false]) func sendsTheSettingOnlyWhereRoutePassesWebSockets(isAllowed: Bool) async throws {
         try await with(protocols: isAllowed ? ["websocket"] : []) { _, _, client in
             let frame = try #require(await client.frame { $0.type == Frame.settings && $0.flags == 0 })
             let settings = stride(from: 0, to: frame.payload.count, by: 6).map { Array(frame.payload[$0..<($0 + 6)]) }
@@ -77,7 +76,7 @@ struct ExtendedConnectTests {
         }
     }
 
-    @Test("A CONNECT becomes a handshake of HTTP/1.1, and bytes pass both ways") func echo() async throws {
+    @Test func connectBecomesHandshakeOfHTTP11AndBytesPassBothWays() async throws {
         var manner = SwitchingOrigin.Manner()
         manner.response = { SwitchingOrigin.switching(to: $0, fields: "Sec-WebSocket-Protocol: chat\r\n") }
         try await with(manner) { origin, gateway, client in
@@ -109,7 +108,7 @@ struct ExtendedConnectTests {
         }
     }
 
-    @Test("The client's frames at every cut, with bytes before the response") func cuts() async throws {
+    @Test func framesCutAnywhereKeepBytesBeforeTheResponse() async throws {
         try await with { _, gateway, _ in
             let bytes = FrameClient.beginning() + Self.connect(1).bytes + Self.data(1, "early").bytes
             for cut in 1..<bytes.count {
@@ -123,7 +122,7 @@ struct ExtendedConnectTests {
         }
     }
 
-    @Test("Thirty tunnels on one connection, each with its own bytes") func thirty() async throws {
+    @Test func thirtyTunnelsOnOneConnectionKeepTheirBytesApart() async throws {
         try await with { _, gateway, client in
             let streams = (0..<30).map { UInt32(2 * $0 + 1) }
             for stream in streams { try await client.send(Self.connect(stream), Self.data(stream, "<\(stream)>")) }
@@ -141,7 +140,7 @@ struct ExtendedConnectTests {
         }
     }
 
-    @Test("An origin that does not switch responds over HTTP/2") func others() async throws {
+    @Test func originThatDoesNotSwitchRespondsOverHTTP2() async throws {
         var manner = SwitchingOrigin.Manner()
         manner.response = { _ in "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno" }
         try await with(manner) { origin, gateway, client in
@@ -155,8 +154,7 @@ struct ExtendedConnectTests {
     }
 
     /// RFC 8441 §5
-    @Test("A success of an origin that has not switched opens no tunnel", arguments: [200, 204, 299])
-    func success(status: Int) async throws {
+    @Test(arguments: [200, 204, 299]) func successWithoutSwitchOpensNoTunnel(status: Int) async throws {
         var manner = SwitchingOrigin.Manner()
         manner.response = { _ in
             "HTTP/1.1 \(status) X\r\nContent-Type: text/plain\r\n"
@@ -174,7 +172,7 @@ struct ExtendedConnectTests {
         }
     }
 
-    @Test("A 426 has no 'Upgrade' in HTTP/2") func upgradeRequired() async throws {
+    @Test func status426HasNoUpgradeFieldInHTTP2() async throws {
         var manner = SwitchingOrigin.Manner()
         manner.response = { _ in "HTTP/1.1 426 X\r\nUpgrade: h2c\r\nConnection: upgrade\r\nContent-Length: 0\r\n\r\n" }
         try await with(manner) { _, _, client in
@@ -185,7 +183,7 @@ struct ExtendedConnectTests {
         }
     }
 
-    @Test("A response to another key is an error") func wrongKey() async throws {
+    @Test func responseToAnotherKeyIsAnError() async throws {
         var manner = SwitchingOrigin.Manner()
         manner.response = { _ in SwitchingOrigin.switching(to: "Sec-WebSocket-Key: other\r\n") }
         try await with(manner) { origin, _, client in
@@ -197,11 +195,8 @@ struct ExtendedConnectTests {
         }
     }
 
-    @Test(
-        "Other forms of CONNECT are refused, and nothing is forwarded",
-        arguments: [("connect-udp", 501), (nil, 501), ("a b", 400)] as [(String?, Int)]
-    )
-    func otherConnects(name: String?, status: Int) async throws {
+    @Test(arguments: [("connect-udp", 501), (nil, 501), ("a b", 400)] as [(String?, Int)])
+    func refusesOtherFormsOfCONNECTAndForwardsNothing(name: String?, status: Int) async throws {
         try await with { origin, _, client in
             try await client.send(Self.connect(1, protocolName: name))
             let response = try await client.responses([1])[1]
@@ -211,7 +206,7 @@ struct ExtendedConnectTests {
         }
     }
 
-    @Test("':protocol' belongs to CONNECT") func otherMethods() async throws {
+    @Test func protocolFieldBelongsToCONNECT() async throws {
         try await with { origin, _, client in
             try await client.send(
                 FrameClient.request("GET", "/", on: 1, fields: [(":protocol", "websocket")], endsStream: true)
@@ -222,7 +217,7 @@ struct ExtendedConnectTests {
         }
     }
 
-    @Test("A route that passes no WebSocket refuses it") func notAllowed() async throws {
+    @Test func routeThatPassesNoWebSocketRefusesIt() async throws {
         try await SwitchingOrigin.with { origin in
             try await RunningGateway.with(
                 origin: origin.url,
@@ -248,7 +243,7 @@ struct ExtendedConnectTests {
         }
     }
 
-    @Test("Offline, the client gets 504") func offline() async throws {
+    @Test func clientGets504Offline() async throws {
         try await with(mode: .offline) { origin, _, client in
             try await client.send(Self.connect(1))
             let response = try await client.responses([1])[1]
@@ -258,7 +253,7 @@ struct ExtendedConnectTests {
         }
     }
 
-    @Test("One tunnel more than the limit gets 503") func limit() async throws {
+    @Test func tunnelBeyondTheLimitGets503() async throws {
         try await with(configure: { $0.maximumTunnels = 1 }) { _, gateway, client in
             try await client.send(Self.connect(1), Self.data(1, "a"))
             #expect(try await content(1, of: 1, from: client) == "a")
@@ -273,8 +268,8 @@ struct ExtendedConnectTests {
         }
     }
 
-    @Test("A client that does not read gets no more than its window, and then all of it")
-    func backPressure() async throws {
+    /// When it reads again, it gets the rest.
+    @Test func clientThatDoesNotReadGetsNoMoreThanItsWindow() async throws {
         let count = 4 << 20
         var manner = SwitchingOrigin.Manner()
         manner.begin = { $0.writeAndFlush(ByteBuffer(repeating: 7, count: count), promise: nil) }
@@ -300,7 +295,8 @@ struct ExtendedConnectTests {
     }
 
     /// The window of the connection is smaller than what waits for either of them.
-    @Test("Tunnels of one connection take turns, though one always has more to send") func turns() async throws {
+    /// One of them always has more to send.
+    @Test func tunnelsOfOneConnectionTakeTurns() async throws {
         let (grant, total) = (16 << 10, 1 << 20)
         var manner = SwitchingOrigin.Manner()
         manner.begin = { $0.writeAndFlush(ByteBuffer(repeating: 7, count: 4 << 20), promise: nil) }
@@ -322,7 +318,7 @@ struct ExtendedConnectTests {
         }
     }
 
-    @Test("An origin that does not read closes the client's window") func closedWindow() async throws {
+    @Test func originThatDoesNotReadClosesTheClientsWindow() async throws {
         var manner = SwitchingOrigin.Manner()
         manner.reads = false
         try await with(manner) { origin, gateway, client in
@@ -362,7 +358,7 @@ struct ExtendedConnectTests {
         }
     }
 
-    @Test("A client's reset ends the origin's connection") func clientResets() async throws {
+    @Test func clientsResetEndsTheOriginsConnection() async throws {
         try await with { origin, gateway, client in
             try await client.send(Self.connect(1), Self.data(1, "a"))
             #expect(try await content(1, of: 1, from: client) == "a")
@@ -372,7 +368,7 @@ struct ExtendedConnectTests {
         }
     }
 
-    @Test("An origin that vanishes is a reset, and one that closes is an end") func originEnds() async throws {
+    @Test func vanishingOriginIsAResetAndClosingOneIsAnEnd() async throws {
         try await with { origin, gateway, client in
             try await client.send(Self.connect(1), Self.data(1, "a"))
             #expect(try await content(1, of: 1, from: client) == "a")
@@ -391,7 +387,7 @@ struct ExtendedConnectTests {
         }
     }
 
-    @Test("A client that ends its stream still gets what the origin sends") func halfClosed() async throws {
+    @Test func halfClosedClientStillGetsWhatTheOriginSends() async throws {
         var manner = SwitchingOrigin.Manner()
         manner.receive = { _, _ in }
         manner.end = { channel in
@@ -406,7 +402,7 @@ struct ExtendedConnectTests {
         }
     }
 
-    @Test("When the gateway stops, tunnels go on until the time to drain is over") func drained() async throws {
+    @Test func tunnelsContinueUntilTheTimeToDrainIsOver() async throws {
         try await withEnoughTime(from: .milliseconds(300)) { draining in
             var isInTime = false
             try await with(configure: { $0.timeouts.draining = draining }) { origin, gateway, client in

@@ -5,17 +5,19 @@ import Testing
 @testable import HoldfastGateway
 
 @Suite("WebSocketKey", .timeLimit(.minutes(20))) struct WebSocketKeyTests {
-    @Test("The response is that of RFC 6455 §1.3") func accept() {
+    /// RFC 6455 §1.3.
+    @Test func responseToKeyIsThatOfTheStandard() {
         #expect(WebSocketKey("dGhlIHNhbXBsZSBub25jZQ==").accept == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
     }
 
-    @Test("Base64 as in RFC 4648 §10") func base64() {
+    /// RFC 4648 §10.
+    @Test func encodesBase64AsTheStandardDoes() {
         let texts = ["", "f", "fo", "foo", "foob", "fooba", "foobar"]
         let coded = ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]
         #expect(texts.map { WebSocketKey.base64(Array($0.utf8)) } == coded)
     }
 
-    @Test("Each key is another one of 16 bytes") func keys() {
+    @Test func eachKeyIsAnotherOneOf16Bytes() {
         let keys = Set((0..<32).map { _ in WebSocketKey() })
         #expect(keys.count == 32)
         #expect(keys.allSatisfy { $0.value.utf8.count == 24 && $0.value.hasSuffix("==") })
@@ -59,7 +61,7 @@ import Testing
 
     private final class Summaries { var all: [Tunnel.Summary] = [] }
 
-    @Test("A side is read only while the other side has room") func backPressure() {
+    @Test func readsSideOnlyWhileTheOtherHasRoom() {
         let joined = Joined()
         #expect(joined.client.readCount == 1)
         #expect(joined.origin.readCount == 1)
@@ -79,7 +81,7 @@ import Testing
         #expect(joined.origin.passed == ["b"])
     }
 
-    @Test("What the sides sent before comes first") func early() {
+    @Test func earlierBytesOfTheSidesComeFirst() {
         let joined = Joined(early: "early", late: "first")
         joined.tunnel.receive(ByteBuffer(string: "next"), from: .client)
         #expect(joined.origin.passed == ["early", "next"])
@@ -87,7 +89,7 @@ import Testing
         #expect(joined.client.readCount == 2)
     }
 
-    @Test("A side that sends no more still reads, until the other one ends too") func halfClosed() {
+    @Test func halfClosedSideStillReadsUntilTheOtherEnds() {
         let joined = Joined()
         joined.tunnel.closeInput(of: .client)
         #expect(joined.origin.hasClosedSending)
@@ -105,8 +107,7 @@ import Testing
         #expect(joined.summaries.all.map(\.clientBytes) == [0])
     }
 
-    @Test("A side that is gone ends the tunnel, once", arguments: TunnelMachine.Side.allCases)
-    func lost(side: TunnelMachine.Side) {
+    @Test(arguments: TunnelMachine.Side.allCases) func sideThatIsGoneEndsTheTunnelOnce(side: TunnelMachine.Side) {
         let joined = Joined()
         joined.tunnel.lose(side, hasFailed: false)
         joined.tunnel.lose(side.other, hasFailed: false)
@@ -126,8 +127,7 @@ import Testing
         }
     }
 
-    @Test("A tunnel ends when no byte has passed in time, unless a side takes what was written")
-    func idle() {
+    @Test func endsWhenNoBytePassesUnlessWrittenBytesAreTaken() {
         var machine = TunnelMachine()
         func passTime(_ untaken: Int) -> TunnelEnding? {
             if case .close(let ending) = machine.passTime(untaken: untaken) { ending } else { nil }
@@ -142,7 +142,7 @@ import Testing
         #expect(passTime(0) == .idle)
     }
 
-    @Test("A tunnel that is open when the time to drain is over was drained") func drained() {
+    @Test func openTunnelIsDrainedWhenItsTimeIsOver() {
         let joined = Joined()
         joined.tunnel.drain()
         joined.tunnel.receive(ByteBuffer(string: "a"), from: .client)

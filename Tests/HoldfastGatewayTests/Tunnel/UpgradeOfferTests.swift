@@ -14,7 +14,7 @@ import Testing
         return channel
     }
 
-    @Test("A connection is taken once, and then stays open") func take() throws {
+    @Test func connectionIsTakenOnceAndStaysOpen() throws {
         let channel = try openChannel()
         var offer: UpgradeOffer? = UpgradeOffer("websocket", on: loop)
         #expect(offer?.take() == nil)
@@ -25,7 +25,7 @@ import Testing
         #expect(channel.isActive)
     }
 
-    @Test("A connection that comes when it is not wanted any more is closed") func late() throws {
+    @Test func closesConnectionThatComesTooLate() throws {
         let channel = try openChannel()
         let offer = UpgradeOffer("websocket", on: loop)
         offer.discard()
@@ -34,7 +34,7 @@ import Testing
         #expect(offer.take() == nil)
     }
 
-    @Test("A connection that no caller takes is closed") func forgotten() throws {
+    @Test func closesConnectionThatNoCallerTakes() throws {
         let channel = try openChannel()
         var offer: UpgradeOffer? = UpgradeOffer("websocket", on: loop)
         offer?.complete(with: channel)

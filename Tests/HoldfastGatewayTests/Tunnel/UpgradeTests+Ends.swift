@@ -9,8 +9,8 @@ import Testing
 /// How many tunnels there may be, and how they end.
 extension UpgradeTests {
     /// docs/attacks.md, 86. A client is the one that a trusted proxy names.
-    @Test("One client leaves the last quarter of the tunnels to others, and places are free again after a tunnel")
-    func limit() async throws {
+    /// A tunnel that ends makes room for another.
+    @Test func oneClientLeavesTheLastQuarterOfTunnelsToOthers() async throws {
         try await with(configure: { configuration in
             configuration.maximumTunnels = 40
             configuration.trustedClients = ["127.0.0.1"].compactMap { AddressRange($0) }
@@ -61,7 +61,7 @@ extension UpgradeTests {
         }
     }
 
-    @Test("A side that sends no more still gets what the other one sends") func halfClosed() async throws {
+    @Test func halfClosedSideStillGetsWhatTheOtherSends() async throws {
         var manner = SwitchingOrigin.Manner()
         manner.receive = { _, _ in }
         manner.end = { channel in
@@ -80,7 +80,7 @@ extension UpgradeTests {
         }
     }
 
-    @Test("A client that closes with its handshake still gets the response") func closedEarly() async throws {
+    @Test func clientThatClosesWithItsHandshakeGetsTheResponse() async throws {
         var manner = SwitchingOrigin.Manner()
         manner.end = { channel in
             channel.writeAndFlush(ByteBuffer(string: "bye")).whenComplete { _ in channel.close(promise: nil) }
@@ -96,7 +96,7 @@ extension UpgradeTests {
         }
     }
 
-    @Test("A client that vanishes ends its tunnel, and the origin's connection") func clientVanishes() async throws {
+    @Test func vanishingClientEndsItsTunnelAndTheOriginsConnection() async throws {
         try await with { origin, gateway in
             try await RawClient.with(port: gateway.port) { client in
                 try await client.send(Self.handshake + "a")
@@ -110,7 +110,7 @@ extension UpgradeTests {
         }
     }
 
-    @Test("An origin that vanishes ends its tunnel, and the client's connection") func originVanishes() async throws {
+    @Test func vanishingOriginEndsItsTunnelAndTheClientsConnection() async throws {
         try await with { origin, gateway in
             try await RawClient.with(port: gateway.port) { client in
                 try await client.send(Self.handshake)
@@ -123,7 +123,7 @@ extension UpgradeTests {
         }
     }
 
-    @Test("A client that vanishes before the 101 leaves no connection behind") func vanishesEarly() async throws {
+    @Test func clientThatVanishesBeforeThe101LeavesNoConnection() async throws {
         var manner = SwitchingOrigin.Manner()
         manner.response = { _ in "" }
         try await with(manner) { origin, gateway in
@@ -137,8 +137,8 @@ extension UpgradeTests {
         }
     }
 
-    @Test("Megabytes pass a reader that takes them slowly, both ways, and none is lost") func slowReader() async throws
-    {
+    /// In both directions.
+    @Test func slowReaderLosesNoneOfManyMegabytes() async throws {
         let count = 4 << 20
         var manner = SwitchingOrigin.Manner()
         manner.receive = { _, _ in }
@@ -163,7 +163,7 @@ extension UpgradeTests {
         }
     }
 
-    @Test("A tunnel through which nothing passes is closed") func idle() async throws {
+    @Test func closesIdleTunnel() async throws {
         try await with(configure: { $0.timeouts.tunnel = .passing(50) }) { origin, gateway in
             try await RawClient.with(port: gateway.port) { client in
                 try await client.send(Self.handshake)
@@ -175,7 +175,7 @@ extension UpgradeTests {
         }
     }
 
-    @Test("When the gateway stops, tunnels go on until the time to drain is over") func drained() async throws {
+    @Test func tunnelsContinueUntilTheTimeToDrainIsOver() async throws {
         try await withEnoughTime(from: .milliseconds(300)) { draining in
             var isInTime = false
             try await with(configure: { $0.timeouts.draining = draining }) { origin, gateway in
@@ -199,7 +199,7 @@ extension UpgradeTests {
     }
 
     /// Mutant: TLS says that it ends in order, whatever is missing.
-    @Test("A client of TLS learns that its tunnel broke off") func tlsSaysWhatIsMissing() async throws {
+    @Test func clientOfTLSLearnsThatItsTunnelBrokeOff() async throws {
         try await CertificateFolder.with { folder in
             let tls = Configuration.TLS(certificates: [try folder.make("a", "DNS:a.example")])
             let trusting = try folder.client(trusting: "a")
@@ -219,7 +219,7 @@ extension UpgradeTests {
         }
     }
 
-    @Test("A tunnel passes TLS on both sides, and its ends") func tls() async throws {
+    @Test func tunnelPassesTLSOnBothSidesAndItsEnds() async throws {
         let response = SwitchingOrigin.switching(to: Self.handshake) + "first"
         let step = RawOrigin.Step.stream { origin in
             try await origin.write(response)

@@ -9,8 +9,7 @@ import Testing
 @Suite("Upgrades over HTTP/1.1", .timeLimit(.minutes(20)))
 struct UpgradeTests {
     /// Mutant: WebSockets go to mirrors.
-    @Test("A WebSocket goes to the second address of an origin, and to no mirror", arguments: [true, false])
-    func addressesAndMirrors(_ isAddress: Bool) async throws {
+    @Test(arguments: [true, false]) func goesToSecondAddressOfOriginAndToNoMirror(_ isAddress: Bool) async throws {
         try await SwitchingOrigin.with { other in
             let dead = "http://127.0.0.1:1"
             try await RunningGateway.with(
@@ -37,7 +36,7 @@ struct UpgradeTests {
         }
     }
 
-    @Test("An origin that switches is joined with its client, on a connection of its own") func echo() async throws {
+    @Test func originThatSwitchesIsJoinedOnItsOwnConnection() async throws {
         var manner = SwitchingOrigin.Manner()
         manner.response = { SwitchingOrigin.switching(to: $0, fields: "Sec-WebSocket-Protocol: chat\r\n") }
         try await with(manner) { origin, gateway in
@@ -68,7 +67,7 @@ struct UpgradeTests {
         }
     }
 
-    @Test("The result does not depend on how the client's bytes are cut") func clientCuts() async throws {
+    @Test func cutsOfClientBytesDoNotMatter() async throws {
         try await with { origin, gateway in
             let bytes = Array((Self.handshake + "early").utf8)
             for cut in 1..<bytes.count {
@@ -85,7 +84,7 @@ struct UpgradeTests {
         }
     }
 
-    @Test("The result does not depend on how the origin's bytes are cut") func originCuts() async throws {
+    @Test func cutsOfOriginBytesDoNotMatter() async throws {
         let whole = SwitchingOrigin.switching(to: Self.handshake) + "first"
         try await RawOrigin.with(respond: { request in
             let cut = request.target.split(separator: "/").last.flatMap { Int($0) } ?? 0
@@ -108,7 +107,7 @@ struct UpgradeTests {
         }
     }
 
-    @Test("Bytes before the 101 go to no origin that does not switch, and are no request") func early() async throws {
+    @Test func earlyBytesReachNoOriginWithoutSwitchAndAreNoRequest() async throws {
         var manner = SwitchingOrigin.Manner()
         manner.response = { _ in "HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno" }
         try await with(manner) { origin, gateway in
@@ -127,8 +126,7 @@ struct UpgradeTests {
         }
     }
 
-    @Test("Any other response passes, and is not stored", arguments: [200, 401, 426])
-    func others(status: Int) async throws {
+    @Test(arguments: [200, 401, 426]) func anyOtherResponsePassesAndIsNotStored(status: Int) async throws {
         var manner = SwitchingOrigin.Manner()
         manner.response = { _ in "HTTP/1.1 \(status) X\r\nCache-Control: max-age=60\r\nContent-Length: 2\r\n\r\nok" }
         try await with(manner) { origin, gateway in
@@ -146,8 +144,7 @@ struct UpgradeTests {
     }
 
     /// RFC 9110 §15.5.22
-    @Test("A 426 names the protocols that the origin wants", arguments: [true, false])
-    func upgradeRequired(isUpgrade: Bool) async throws {
+    @Test(arguments: [true, false]) func status426NamesTheProtocolsThatTheOriginWants(isUpgrade: Bool) async throws {
         var manner = SwitchingOrigin.Manner()
         manner.response = { _ in
             "HTTP/1.1 426 X\r\nUpgrade: websocket, TLS/1.3\r\nConnection: upgrade\r\nContent-Length: 2\r\n\r\nok"
@@ -163,9 +160,7 @@ struct UpgradeTests {
 
     /// A 426 is about the request's connection, so it is not stored: clients that come at once, or
     /// after it, get the origin's own fields.
-    @Test("A 426 that its origin wants stored names its protocols to each client") func upgradeRequiredOfMany()
-        async throws
-    {
+    @Test func storable426NamesItsProtocolsToEachClient() async throws {
         var manner = SwitchingOrigin.Manner()
         manner.response = { _ in
             "HTTP/1.1 426 X\r\nUpgrade: TLS/1.3\r\nConnection: upgrade\r\nCache-Control: public, max-age=60\r\n"
@@ -184,7 +179,7 @@ struct UpgradeTests {
         }
     }
 
-    @Test("URLs in the fields of a 101 lead to the gateway") func fieldsOfTheSwitch() async throws {
+    @Test func urlsInFieldsOfSwitchLeadToTheGateway() async throws {
         var manner = SwitchingOrigin.Manner()
         manner.response = {
             SwitchingOrigin.switching(
@@ -218,14 +213,11 @@ struct UpgradeTests {
         }
     }
 
-    @Test(
-        "A 101 to another protocol than the one that was asked for is an error",
-        arguments: [
-            "Upgrade: h2c\r\nConnection: Upgrade\r\n", "Connection: Upgrade\r\n", "Upgrade: websocket\r\n",
-            "Upgrade: websocket, h2c\r\nConnection: Upgrade\r\n", "",
-        ]
-    )
-    func wrongProtocol(fields: String) async throws {
+    @Test(arguments: [
+        "Upgrade: h2c\r\nConnection: Upgrade\r\n", "Connection: Upgrade\r\n", "Upgrade: websocket\r\n",
+        "Upgrade: websocket, h2c\r\nConnection: Upgrade\r\n", "",
+    ])
+    func switchToAnotherProtocolIsAnError(fields: String) async throws {
         var manner = SwitchingOrigin.Manner()
         manner.response = { _ in "HTTP/1.1 101 Switching Protocols\r\n\(fields)\r\n" }
         try await with(manner) { origin, gateway in
@@ -235,7 +227,7 @@ struct UpgradeTests {
         }
     }
 
-    @Test("A 101 that no request asked for is an error") func unasked() async throws {
+    @Test func switchThatNoRequestAskedForIsAnError() async throws {
         try await with(configure: RunningGateway.trustingClients) { origin, gateway in
             let response = try await gateway.get("/")
             #expect(response.status == 502)
@@ -244,8 +236,7 @@ struct UpgradeTests {
         }
     }
 
-    @Test("A WebSocket on a route that passes none is refused, and nothing is forwarded") func notAllowed() async throws
-    {
+    @Test func refusesWebSocketOnRouteThatPassesNoneAndForwardsNothing() async throws {
         try await with(protocols: []) { origin, gateway in
             let response = try await gateway.send(Self.handshake)
             #expect(response.status == 501)
@@ -255,17 +246,15 @@ struct UpgradeTests {
         }
     }
 
-    @Test(
-        "Other offers are ignored, as RFC 9110 §7.8 allows",
-        arguments: [
-            "GET / HTTP/1.1\r\nHost: g\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
-            "GET / HTTP/1.1\r\nHost: g\r\nUpgrade: websocket\r\nSec-WebSocket-Key: a\r\n\r\n",
-            "GET / HTTP/1.0\r\nHost: g\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: a\r\n\r\n",
-            "POST / HTTP/1.1\r\nHost: g\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 0\r\n\r\n",
-            "GET / HTTP/1.1\r\nHost: g\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 1\r\n\r\na",
-        ]
-    )
-    func ignored(request: String) async throws {
+    /// RFC 9110 §7.8 allows it.
+    @Test(arguments: [
+        "GET / HTTP/1.1\r\nHost: g\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: g\r\nUpgrade: websocket\r\nSec-WebSocket-Key: a\r\n\r\n",
+        "GET / HTTP/1.0\r\nHost: g\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: a\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: g\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 0\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: g\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 1\r\n\r\na",
+    ])
+    func ignoresOtherOffers(request: String) async throws {
         var manner = SwitchingOrigin.Manner()
         manner.response = { _ in "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" }
         try await with(manner) { origin, gateway in
@@ -276,7 +265,7 @@ struct UpgradeTests {
         }
     }
 
-    @Test("Of several protocols the first one that the route passes is asked for") func choice() async throws {
+    @Test func asksForTheFirstProtocolThatTheRoutePasses() async throws {
         var manner = SwitchingOrigin.Manner()
         manner.response = { _ in "HTTP/1.1 101 X\r\nUpgrade: foo/2\r\nConnection: upgrade\r\n\r\n" }
         try await with(manner, protocols: ["websocket", "foo/2"]) { origin, gateway in
@@ -293,7 +282,7 @@ struct UpgradeTests {
         }
     }
 
-    @Test("Offline, the client gets 504 that says so, and no origin is asked") func offline() async throws {
+    @Test func clientGets504OfflineAndNoOriginIsAsked() async throws {
         try await with(mode: .offline) { origin, gateway in
             let response = try await gateway.send(Self.handshake)
             #expect(response.status == 504)
@@ -303,7 +292,7 @@ struct UpgradeTests {
         }
     }
 
-    @Test("An origin that cannot be reached is a problem like any other") func unreachable() async throws {
+    @Test func unreachableOriginIsAProblemLikeAnyOther() async throws {
         try await RunningGateway.with(origin: "http://127.0.0.1:1", configure: Self.passing()) { gateway in
             let response = try await gateway.send(Self.handshake)
             #expect(response.status == 504)
