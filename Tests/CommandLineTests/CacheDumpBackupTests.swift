@@ -2,8 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("cache-dump backup", .timeLimit(.minutes(20)))
-struct CacheDumpBackupTests {
+@Suite(.timeLimit(.minutes(20))) struct CacheDumpBackupTests {
     @Test func copiesAStoreThatIsInUse() async throws {
         try await SampleStore.with { store in
             let backup = store + ".backup"

@@ -1,8 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("cache-dump list", .timeLimit(.minutes(20)))
-struct CacheDumpListTests {
+@Suite(.timeLimit(.minutes(20))) struct CacheDumpListTests {
     @Test func tableIsAlignedAndHasARowPerEntry() async throws {
         try await SampleStore.with { store in
             let outcome = try await Tool.cacheDump.run("list", store)

@@ -3,8 +3,7 @@ import SampleOrigin
 import TestSupport
 import Testing
 
-@Suite("A configuration file on the command line", .timeLimit(.minutes(20)))
-struct ConfigurationFileTests {
+@Suite(.timeLimit(.minutes(20))) struct ConfigurationFileTests {
     private static let holdfast = Tool("holdfast")
 
     /// A file in a new folder.

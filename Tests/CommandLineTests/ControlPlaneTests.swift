@@ -3,8 +3,7 @@ import SampleOrigin
 import Testing
 
 /// The control plane of the built gateway: who may use it, what it rejects, and its socket.
-@Suite("Control plane", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
-struct ControlPlaneTests {
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client")) struct ControlPlaneTests {
     private static let all = #"{"select": {"all": true}}"#
 
     @Test func browserRequestsNeitherChangeNorReadAnything() async throws {

@@ -3,7 +3,7 @@ import SampleOrigin
 import Testing
 
 /// The gateway's health on its own port, with the built command.
-@Suite("health.path", .timeLimit(.minutes(20))) struct HealthPathTests {
+@Suite(.timeLimit(.minutes(20))) struct HealthPathTests {
     private func write(_ folder: PurgedGateway.Folder, _ origin: RunningOrigin) throws {
         try folder.write(origin, "health: {path: /healthz}")
     }

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `holdfast check` sees what `holdfast serve` needs.
-@Suite("holdfast check", .timeLimit(.minutes(20))) struct HoldfastCheckTests {
+@Suite(.timeLimit(.minutes(20))) struct HoldfastCheckTests {
     private func check(_ text: String, _ prepare: (URL) throws -> Void = { _ in }) async throws -> Tool.Outcome {
         try await TemporaryFolder.with { folder in
             let file = folder.appendingPathComponent("holdfast.yaml")

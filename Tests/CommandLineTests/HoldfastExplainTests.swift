@@ -8,8 +8,7 @@ import OfflineStore
 import TestSupport
 import Testing
 
-@Suite("holdfast explain", .timeLimit(.minutes(20)))
-struct HoldfastExplainTests {
+@Suite(.timeLimit(.minutes(20))) struct HoldfastExplainTests {
     private static let holdfast = Tool("holdfast")
     private static let url = "https://api.example.com/feed?page=2"
 

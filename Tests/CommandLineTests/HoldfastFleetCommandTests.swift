@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// The commands for a fleet, with real gateways and a real `redis-server`.
-@Suite("holdfast fleet", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
 struct HoldfastFleetCommandTests {
     private static let secret = Data(repeating: 0x61, count: 32)
 

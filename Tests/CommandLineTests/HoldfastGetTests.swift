@@ -4,8 +4,7 @@ import SampleOrigin
 import TestSupport
 import Testing
 
-@Suite("holdfast get", .timeLimit(.minutes(20)))
-struct HoldfastGetTests {
+@Suite(.timeLimit(.minutes(20))) struct HoldfastGetTests {
     private static let holdfast = Tool("holdfast")
 
     /// An origin in this process, and a folder for a store.

@@ -3,8 +3,7 @@ import SampleOrigin
 import Testing
 
 /// The page of the built gateway: who gets it, and by what.
-@Suite("holdfast inspect", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
-struct HoldfastInspectTests {
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client")) struct HoldfastInspectTests {
     /// Runs a gateway with a port.
     private func withPort(_ body: (PurgedGateway, _ port: Int) async throws -> Void) async throws {
         try await PurgedGateway.Folder.with { folder in

@@ -3,8 +3,7 @@ import SampleOrigin
 import Testing
 
 /// `GET /metrics` of the built gateway, scraped with curl.
-@Suite("Metrics", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
-struct HoldfastMetricsTests {
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client")) struct HoldfastMetricsTests {
     /// The value of a sample: `name{labels}`.
     private func value(_ sample: String, in text: String) -> Double? {
         let lines = text.split(separator: "\n").filter { $0.hasPrefix(sample + " ") }

@@ -3,8 +3,7 @@ import SampleOrigin
 import Testing
 
 /// Switches of the mode of the built gateway, with the built command and with curl.
-@Suite("holdfast mode", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
-struct HoldfastModeTests {
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client")) struct HoldfastModeTests {
     private static let stored = PurgedGateway.Target(path: "/news/1")
 
     private func put(_ json: String, _ gateway: PurgedGateway) async throws -> PurgedGateway.Reply {

@@ -4,8 +4,7 @@ import Testing
 
 /// `origins` of the configuration, with the built program and a server of Python's TLS that demands
 /// certificates.
-@Suite("Origins of holdfast serve", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
-struct HoldfastOriginsTests {
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client")) struct HoldfastOriginsTests {
     /// Responds to every GET, and only to clients with a certificate that it trusts.
     private static let server = """
         import http.server, ssl, sys

@@ -3,8 +3,7 @@ import SampleOrigin
 import Testing
 
 /// Pins of a running gateway and of a closed store, with the built commands and with curl.
-@Suite("holdfast pin", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
-struct HoldfastPinTests {
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client")) struct HoldfastPinTests {
     private static let targets = ["/news/1", "/news/2?page=1", "/other"].map { PurgedGateway.Target(path: $0) }
 
     @Test func pinsOfARunningGatewayOutlastItsKill() async throws {

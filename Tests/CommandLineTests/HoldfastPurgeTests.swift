@@ -4,8 +4,7 @@ import TestSupport
 import Testing
 
 /// Purges of a running gateway and of a closed store, with the built command and with curl.
-@Suite("holdfast purge", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
-struct HoldfastPurgeTests {
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client")) struct HoldfastPurgeTests {
     typealias Target = PurgedGateway.Target
 
     private static let targets = [

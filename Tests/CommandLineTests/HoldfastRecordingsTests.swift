@@ -3,7 +3,7 @@ import SampleOrigin
 import Testing
 
 /// Recordings in a running gateway, with the built gateway, the built commands and curl.
-@Suite("Recordings", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
 struct HoldfastRecordingsTests {
     private func begin(_ gateway: PurgedGateway, _ json: String) async throws -> PurgedGateway.Reply {
         try await gateway.curl("/v1/recordings", ["--json", json])

@@ -7,8 +7,7 @@ import OfflineStore
 import TestSupport
 import Testing
 
-@Suite("holdfast rules", .timeLimit(.minutes(20)))
-struct HoldfastRulesTests {
+@Suite(.timeLimit(.minutes(20))) struct HoldfastRulesTests {
     private static let tool = Tool("holdfast")
     private static let secret = "hunter2"
 

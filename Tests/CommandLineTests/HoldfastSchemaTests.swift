@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `holdfast schema`, and configurations of several files with variables, in the built program.
-@Suite("holdfast schema", .timeLimit(.minutes(20))) struct HoldfastSchemaTests {
+@Suite(.timeLimit(.minutes(20))) struct HoldfastSchemaTests {
     @Test func schemaIsOneJSONObject() async throws {
         let outcome = try await Tool("holdfast").run("schema")
         #expect(outcome.status == 0 && outcome.error.isEmpty)

@@ -3,8 +3,7 @@ import SampleOrigin
 import TestSupport
 import Testing
 
-@Suite("The default store of holdfast serve", .timeLimit(.minutes(20)))
-struct HoldfastServeDefaultStoreTests {
+@Suite(.timeLimit(.minutes(20))) struct HoldfastServeDefaultStoreTests {
     private static let holdfast = Tool("holdfast")
     private static let serve = ["--listen", "127.0.0.1:0", "--threads", "1"]
 

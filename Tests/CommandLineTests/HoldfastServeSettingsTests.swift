@@ -3,8 +3,7 @@ import SampleOrigin
 import TestSupport
 import Testing
 
-@Suite("Settings of holdfast serve", .timeLimit(.minutes(20)))
-struct HoldfastServeSettingsTests {
+@Suite(.timeLimit(.minutes(20))) struct HoldfastServeSettingsTests {
     private static let holdfast = Tool("holdfast")
 
     private func withFile(_ text: String, _ body: (String, String) async throws -> Void) async throws {

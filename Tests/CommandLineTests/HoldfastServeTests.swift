@@ -3,8 +3,7 @@ import SampleOrigin
 import TestSupport
 import Testing
 
-@Suite("holdfast serve", .timeLimit(.minutes(20)))
-struct HoldfastServeTests {
+@Suite(.timeLimit(.minutes(20))) struct HoldfastServeTests {
     private static let holdfast = Tool("holdfast")
 
     /// The server as a process of its own, in front of an origin in this one.

@@ -3,7 +3,7 @@ import SampleOrigin
 import Testing
 
 /// Extensions of staleness of the built gateway, with the built command and with curl.
-@Suite("holdfast staleness", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
 struct HoldfastStalenessTests {
     private func put(_ json: String, _ gateway: PurgedGateway) async throws -> PurgedGateway.Reply {
         try await gateway.curl("/v1/staleness", ["-X", "PUT", "--json", json, "-H", "Accept: */*"])

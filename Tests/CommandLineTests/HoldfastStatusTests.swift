@@ -3,8 +3,7 @@ import SampleOrigin
 import Testing
 
 /// The reports of the built gateway's control plane, with the built command and with curl.
-@Suite("holdfast status", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
-struct HoldfastStatusTests {
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client")) struct HoldfastStatusTests {
     private static let targets = [
         PurgedGateway.Target(path: "/news/1"), PurgedGateway.Target(path: "/news/2?token=secret"),
         PurgedGateway.Target(path: "/other"),

@@ -3,8 +3,7 @@ import SampleOrigin
 import Testing
 
 /// Tags that an origin gives its responses, and purges by them, with the built command.
-@Suite("tags-from", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
-struct HoldfastTagsFromTests {
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client")) struct HoldfastTagsFromTests {
     private func withGateway(_ body: (PurgedGateway, RunningOrigin) async throws -> Void) async throws {
         try await PurgedGateway.Folder.with { folder in
             try await SampleOrigin.withOrigin { origin in

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Traces of the built gateway, as a collector gets them.
-@Suite("Traces", .timeLimit(.minutes(20))) struct HoldfastTracesTests {
+@Suite(.timeLimit(.minutes(20))) struct HoldfastTracesTests {
     private static let trace = "0af7651916cd43dd8448eb211c80319c"
 
     private func traceparent(_ client: Int, flags: String = "01") -> String {

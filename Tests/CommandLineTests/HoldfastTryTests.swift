@@ -3,8 +3,7 @@ import SampleOrigin
 import Testing
 
 /// `holdfast try`, with a built gateway.
-@Suite("holdfast try", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
-struct HoldfastTryTests {
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client")) struct HoldfastTryTests {
     @Test func secondRequestIsServedFromTheStore() async throws {
         try await PurgedGateway.withOrigin { gateway, origin in
             let text = try await gateway.run(["try", "http://a.test/news/1?token=secret"])

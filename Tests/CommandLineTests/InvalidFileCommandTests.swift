@@ -3,7 +3,6 @@ import Testing
 
 /// Commands for a running gateway, while its configuration file has an error.
 @Suite(
-    "Commands with an invalid file",
     .timeLimit(.minutes(20)),
     .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client")
 )

@@ -3,8 +3,7 @@ import SampleOrigin
 import Testing
 
 /// Several listeners of the built gateway, Unix sockets among them.
-@Suite("Listeners of holdfast serve", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
-struct ListenersTests {
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client")) struct ListenersTests {
     private func withFolder(
         listen: String,
         _ body: (PurgedGateway.Folder, RunningOrigin) async throws -> Void

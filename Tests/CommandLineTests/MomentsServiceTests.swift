@@ -4,8 +4,7 @@ import TestSupport
 import Testing
 
 /// The example service as a separate process, in front of an upstream in this one.
-@Suite("moments-service", .timeLimit(.minutes(20)))
-struct MomentsServiceTests {
+@Suite(.timeLimit(.minutes(20))) struct MomentsServiceTests {
     /// Runs the service until the body is done, then sends SIGTERM. The service must end by itself,
     /// and in order.
     private func withService(

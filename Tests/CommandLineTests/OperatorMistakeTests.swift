@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Commands that an operator gets wrong, or that meet a gateway or a store in a bad state.
-@Suite("Mistakes of operators", .timeLimit(.minutes(20))) struct OperatorMistakeTests {
+@Suite(.timeLimit(.minutes(20))) struct OperatorMistakeTests {
     private static let noStore = ["HOLDFAST_STORE": "", "HOLDFAST_CONFIG": "", "HOLDFAST_ORIGIN": ""]
 
     @Test(arguments: [["status"], ["reload"], ["purge", "--all"], ["pin", "--all"], ["try", "http://a.example/"]])

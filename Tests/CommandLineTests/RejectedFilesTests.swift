@@ -4,8 +4,7 @@ import Testing
 
 /// A reload by a command rereads every file that the configuration names, as SIGHUP does, and says
 /// which cannot be used.
-@Suite("Files that a reload rejects", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
-struct RejectedFilesTests {
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client")) struct RejectedFilesTests {
     /// A change to a file, and the words about it.
     struct Fault: Sendable, CustomTestStringConvertible {
         let file: String

@@ -1,8 +1,7 @@
 import Foundation
 import Testing
 
-@Suite("sample-origin", .timeLimit(.minutes(20)))
-struct SampleOriginCommandTests {
+@Suite(.timeLimit(.minutes(20))) struct SampleOriginCommandTests {
     @Test func helpListsOptionsAndRoutes() async throws {
         let outcome = try await Tool.sampleOrigin.run("--help")
         #expect(outcome.status == 0)

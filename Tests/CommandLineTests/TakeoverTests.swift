@@ -3,8 +3,7 @@ import SampleOrigin
 import Testing
 
 /// `holdfast serve --takeover`: a new process replaces the built gateway that runs on its store.
-@Suite("Takeover", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
-struct TakeoverTests {
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client")) struct TakeoverTests {
     /// The number of restarts under load; `scripts/restarts` sets it to more.
     private static let restarts = ProcessInfo.processInfo.environment["TAKEOVER_RESTARTS"].flatMap { Int($0) } ?? 3
 

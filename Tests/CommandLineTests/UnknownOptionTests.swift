@@ -1,8 +1,7 @@
 import Testing
 
 /// If a command gets an unknown option, its error is about that, whatever else is missing or wrong.
-@Suite("Unknown options", .timeLimit(.minutes(20)))
-struct UnknownOptionTests {
+@Suite(.timeLimit(.minutes(20))) struct UnknownOptionTests {
     /// Every command of every tool that has required arguments, or checks them itself.
     static let commands = [
         "holdfast", "holdfast get", "holdfast serve", "holdfast explain", "holdfast check", "holdfast record",

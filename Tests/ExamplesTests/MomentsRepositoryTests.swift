@@ -4,8 +4,7 @@ import HoldfastTesting
 import MomentsExample
 import Testing
 
-@Suite("The moments repository", .timeLimit(.minutes(20)))
-struct MomentsRepositoryTests {
+@Suite(.timeLimit(.minutes(20))) struct MomentsRepositoryTests {
     @Test(arguments: MomentsAPI.allCases)
     func feedEmitsTheStoredThenTheNetworkValue(api: MomentsAPI) async throws {
         try await MomentsFixture.run(api) { fixture in

@@ -10,8 +10,7 @@ import Testing
 @testable import moments_service
 
 /// The service's responses, with a scripted upstream. `CommandLineTests` runs it as a process.
-@Suite("The moments service", .timeLimit(.minutes(20)))
-struct MomentsServiceTests {
+@Suite(.timeLimit(.minutes(20))) struct MomentsServiceTests {
     private struct ServiceResponse {
         let status: Int
         let mediaType: String?

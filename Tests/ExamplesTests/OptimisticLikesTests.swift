@@ -4,8 +4,7 @@ import HoldfastTesting
 import MomentsExample
 import Testing
 
-@Suite("Optimistic likes", .timeLimit(.minutes(20)))
-struct OptimisticLikesTests {
+@Suite(.timeLimit(.minutes(20))) struct OptimisticLikesTests {
     /// Waits for emissions until the first moment is liked, or no longer liked.
     private func show(
         liked isLiked: Bool,

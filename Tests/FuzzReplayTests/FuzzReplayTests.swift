@@ -3,8 +3,7 @@ import Testing
 /// Replays the fuzzers' recorded inputs and findings through the same target functions.
 ///
 /// The result is the same on every machine; `make fuzz` searches for more.
-@Suite("Recorded inputs of the fuzzers", .timeLimit(.minutes(20)))
-struct FuzzReplayTests {
+@Suite(.timeLimit(.minutes(20))) struct FuzzReplayTests {
     @Test(arguments: try RecordedInput.all())
     func everyClaimHolds(_ input: RecordedInput) throws {
         let target = try #require(FuzzTarget.all.first { $0.name == input.target }, "there is no target of this name")

@@ -7,8 +7,7 @@ import Testing
 
 /// Responses that a success of an unsafe method invalidated or deleted, while the origin is
 /// unreachable. RFC 9111 §4.4
-@Suite("Responses invalidated by an unsafe method", .timeLimit(.minutes(20)))
-struct UnsafeInvalidationTests {
+@Suite(.timeLimit(.minutes(20))) struct UnsafeInvalidationTests {
     private let url = EngineFixture.url
     private let other = "https://a.example/other"
 

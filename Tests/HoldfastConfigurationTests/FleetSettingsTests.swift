@@ -3,7 +3,7 @@ import Testing
 @testable import CacheRules
 @testable import HoldfastConfiguration
 
-@Suite("Settings of what a fleet shares", .timeLimit(.minutes(20))) struct FleetSettingsTests {
+@Suite(.timeLimit(.minutes(20))) struct FleetSettingsTests {
     private static let secret = String(repeating: "s", count: 32)
 
     private static func configuration(_ fleet: String) throws -> Configuration {

@@ -10,8 +10,7 @@ import Testing
 /// unreachable. RFC 9111 §4.4, docs/attacks.md, 61
 ///
 /// Mutants: `unsafe-invalidation-is-a-purge`, `delete-only-marks`.
-@Suite("Responses that a client changed", .timeLimit(.minutes(20)))
-struct ChangedResponseTests {
+@Suite(.timeLimit(.minutes(20))) struct ChangedResponseTests {
     private static let get = "GET /a HTTP/1.1\r\nHost: g\r\n\r\n"
     private static let clients = 30
 

@@ -11,7 +11,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// docs/decisions/0113: requests that name their origin, over real sockets.
-@Suite("The forward proxy of a gateway", .timeLimit(.minutes(20))) struct ForwardProxyTests {
+@Suite(.timeLimit(.minutes(20))) struct ForwardProxyTests {
     private static let fresh = "Cache-Control: max-age=60\r\n"
     private static let loopback = #""127.0.0.0/8", "::1""#
 

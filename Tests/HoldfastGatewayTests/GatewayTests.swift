@@ -1,7 +1,6 @@
 import Testing
 
-@Suite("Gateway", .timeLimit(.minutes(20)))
-struct GatewayTests {
+@Suite(.timeLimit(.minutes(20))) struct GatewayTests {
     @Test func proxiesAndServesFromTheStore() async throws {
         try await RawOrigin.with([.ok("hello", fields: "Cache-Control: max-age=60\r\n")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in

@@ -8,8 +8,7 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("Handover of listeners", .timeLimit(.minutes(20)))
-struct HandoverTests {
+@Suite(.timeLimit(.minutes(20))) struct HandoverTests {
     private func withOrigin(_ body: (RawOrigin) async throws -> Void) async throws {
         try await RawOrigin.with(respond: { _ in .ok("a", fields: "Cache-Control: max-age=60\r\n") }) {
             try await body($0)

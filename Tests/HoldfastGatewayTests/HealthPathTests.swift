@@ -9,8 +9,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// The path on which clients see the gateway's health, over sockets.
-@Suite("health.path", .timeLimit(.minutes(20)))
-struct HealthPathTests {
+@Suite(.timeLimit(.minutes(20))) struct HealthPathTests {
     /// A health that the test changes. It counts how often it was asked.
     private final class Health: Sendable {
         private let state = Mutex((status: HealthStatus.ok, count: 0, checks: [HealthCheck]()))

@@ -4,8 +4,7 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("Limits", .timeLimit(.minutes(20)))
-struct LimitTests {
+@Suite(.timeLimit(.minutes(20))) struct LimitTests {
     /// Sends a request that exceeds a limit by one, and expects the response that the page states.
     private func expect(
         _ name: String,

@@ -8,8 +8,7 @@ import Testing
 
 /// docs/attacks.md, 62. Spellings that an origin may read as one path are one path for routes and
 /// rules.
-@Suite("Paths of routes and rules", .timeLimit(.minutes(20)))
-struct PathMatchingTests {
+@Suite(.timeLimit(.minutes(20))) struct PathMatchingTests {
     private static let segments = [
         "private", "v1", "a", "~b", "x.css", "c-d", "%C3%A9", "%2F", "*", "e+f", "%3B", "%25",
     ]

@@ -9,7 +9,7 @@ import Testing
 @testable import GatewayRouting
 
 /// docs/decisions/0111: which host a route with `preserve-host` sends, and whose origin it is.
-@Suite("A preserved host", .timeLimit(.minutes(20))) struct PreservedHostTests {
+@Suite(.timeLimit(.minutes(20))) struct PreservedHostTests {
     private static func routes(to url: String, host: String? = nil) throws -> GatewayRoutes {
         try GatewayRoutes([GatewayRoute(host: host, origin: GatewayOrigin(url), preservesHost: true)])
     }

@@ -8,8 +8,7 @@ import Testing
 @testable import GatewayRouting
 @testable import HoldfastGateway
 
-@Suite("Routes", .timeLimit(.minutes(20)))
-struct RouteTests {
+@Suite(.timeLimit(.minutes(20))) struct RouteTests {
     private static let table: @Sendable () throws -> GatewayRoutes = {
         try GatewayRoutes([
             GatewayRoute(name: "v1", host: "api.local", path: "/v1", origin: GatewayOrigin("http://one.example/api")),

@@ -9,8 +9,7 @@ import Testing
 
 /// Clients that ask for a long stored response and read nothing: each costs one chunk, and all of
 /// them together a limited number.
-@Suite("Readers that stall", .timeLimit(.minutes(20)))
-struct StalledReaderTests {
+@Suite(.timeLimit(.minutes(20))) struct StalledReaderTests {
     private static let chunk = 64 << 10
     private static let length = 4 << 20
 

@@ -8,7 +8,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// Modes that operators set for origins and routes.
-@Suite("Modes of origins and routes", .timeLimit(.minutes(20))) struct SwitchedModesTests {
+@Suite(.timeLimit(.minutes(20))) struct SwitchedModesTests {
     private static func routes(_ origin: String = "https://a.example") throws -> GatewayRoutes {
         try GatewayRoutes([
             GatewayRoute(name: "v1", host: "a.local", path: "/v1", origin: GatewayOrigin("\(origin)/v1")),

@@ -7,8 +7,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// `tags-from` of a route, over sockets: clients never get the field, and its tags purge.
-@Suite("tags-from", .timeLimit(.minutes(20)))
-struct TagsFromTests {
+@Suite(.timeLimit(.minutes(20))) struct TagsFromTests {
     private static let names = ["Surrogate-Key", "cache-tag", "XKEY"]
 
     private func withGateway(

@@ -11,8 +11,7 @@ import Testing
 @testable import OriginConnections
 
 /// Requests of a gateway with traces. `HoldfastTracesTests` has what a collector gets.
-@Suite("Traced requests", .timeLimit(.minutes(20)))
-struct TracedRequestTests {
+@Suite(.timeLimit(.minutes(20))) struct TracedRequestTests {
     private static let logger = Logger(label: "traces") { _ in SwiftLogNoOpLogHandler() }
 
     /// Makes spans that no collector takes.

@@ -12,8 +12,7 @@ import Testing
 ///
 /// Mutants: trailers that another request gets; trailers of a stored response; fields of a head
 /// among them.
-@Suite("Trailers", .timeLimit(.minutes(20)))
-struct TrailerTests {
+@Suite(.timeLimit(.minutes(20))) struct TrailerTests {
     /// A client's protocol.
     enum Door: String, CaseIterable {
         case http1, http2

@@ -18,8 +18,7 @@ import Testing
 
 /// docs/attacks.md, 58: a steady upload may take longer than the time for a head, and the side that
 /// stalls gets the error.
-@Suite("Upload times", .timeLimit(.minutes(20)))
-struct UploadTimeTests {
+@Suite(.timeLimit(.minutes(20))) struct UploadTimeTests {
     /// Content that is collected before it is sent, and content that is streamed.
     enum Content: CaseIterable {
         case short, long, chunked

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Descriptors of child processes", .timeLimit(.minutes(20))) struct ChildDescriptorsTests {
+@Suite(.timeLimit(.minutes(20))) struct ChildDescriptorsTests {
     @Test(arguments: [false, true]) func childInheritsNothing(_ isClosing: Bool) throws {
         let file = open("/dev/null", O_RDONLY)
         try #require(file >= 3)

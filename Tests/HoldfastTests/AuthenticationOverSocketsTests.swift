@@ -5,7 +5,7 @@ import SampleOrigin
 import Testing
 
 /// RFC 6749 and RFC 6750 over real connections.
-@Suite("Authentication over sockets", .timeLimit(.minutes(20))) struct AuthenticationOverSocketsTests {
+@Suite(.timeLimit(.minutes(20))) struct AuthenticationOverSocketsTests {
     private struct Me: Decodable, Sendable, Equatable { var principal: String, token: Int }
 
     private struct MeEndpoint: Endpoint {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Holdfast
 
-@Suite("Reuse over sockets", .timeLimit(.minutes(20))) struct ReuseOverSocketsTests {
+@Suite(.timeLimit(.minutes(20))) struct ReuseOverSocketsTests {
     @Test func requestIsClosedOnTheWireWhenTheLastCallerLeaves() async throws {
         try await ClientFixture.run { fixture in
             let gate = OriginGate()

@@ -8,7 +8,7 @@ import Testing
 @testable import RedisTier
 
 /// TLS towards a real `redis-server`, with certificates of openssl.
-@Suite("TLS towards Redis", .timeLimit(.minutes(20))) struct RedisTLSTests {
+@Suite(.timeLimit(.minutes(20))) struct RedisTLSTests {
     private let loop = MultiThreadedEventLoopGroup.singleton.next()
 
     /// Runs a server with TLS that asks for a client's certificate.

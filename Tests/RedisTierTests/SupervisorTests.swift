@@ -6,7 +6,7 @@ import Testing
 @testable import RedisTier
 
 /// The supervisor with a scripted server and a clock that stands still.
-@Suite("Supervisor", .timeLimit(.minutes(20))) struct SupervisorTests {
+@Suite(.timeLimit(.minutes(20))) struct SupervisorTests {
     @Test func connectsAndSends() async throws {
         try await SupervisorBench.with { bench in
             #expect(bench.supervisor.state == .unreachable)

@@ -2,8 +2,7 @@ import SampleOrigin
 import Synchronization
 import Testing
 
-@Suite("Authentication", .timeLimit(.minutes(20)))
-struct AuthTests {
+@Suite(.timeLimit(.minutes(20))) struct AuthTests {
     private func refresh(
         _ token: String = "refresh-harbour",
         query: String = "",

@@ -3,8 +3,7 @@ import Foundation
 import SampleOrigin
 import Testing
 
-@Suite("Content", .timeLimit(.minutes(20)))
-struct ContentTests {
+@Suite(.timeLimit(.minutes(20))) struct ContentTests {
     @Test(arguments: [
         ("de", "Guten Tag"), ("de-AT, en;q=0.5", "Guten Tag"), ("en;q=0.5, fr", "Bonjour"), ("sv", "Good day"),
         ("fr;q=0, de;q=0.1", "Guten Tag"), ("", "Good day"),

@@ -2,8 +2,7 @@ import Foundation
 import SampleOrigin
 import Testing
 
-@Suite("Envelopes", .timeLimit(.minutes(20)))
-struct EnvelopeTests {
+@Suite(.timeLimit(.minutes(20))) struct EnvelopeTests {
     @Test(arguments: ["GET", "POST"])
     func successCarriesObjectArrayNullOrNothing(method: String) async throws {
         try await SampleOrigin.withOrigin { origin in

@@ -2,8 +2,7 @@ import NIOCore
 import SampleOrigin
 import Testing
 
-@Suite("Faults", .timeLimit(.minutes(20)))
-struct FaultTests {
+@Suite(.timeLimit(.minutes(20))) struct FaultTests {
     @Test(arguments: [("/failing", 503), ("/failing?status=404", 404), ("/failing?status=200", 400)])
     func failingReturnsRequestedStatus(target: String, status: Int) async throws {
         let response = try await SampleOrigin.withOrigin { try await RawClient.get(target, to: $0) }

@@ -2,8 +2,7 @@ import Testing
 
 @testable import SampleOrigin
 
-@Suite("HTTPDate", .timeLimit(.minutes(20)))
-struct HTTPDateTests {
+@Suite(.timeLimit(.minutes(20))) struct HTTPDateTests {
     @Test(
         arguments: [
             (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),

@@ -4,8 +4,7 @@ import NIOPosix
 import SampleOrigin
 import Testing
 
-@Suite("RunningOrigin", .timeLimit(.minutes(20)))
-struct RunningOriginTests {
+@Suite(.timeLimit(.minutes(20))) struct RunningOriginTests {
     @Test func countsRequestsByPathRouteAndInTotal() async throws {
         try await SampleOrigin.withOrigin { origin in
             for target in ["/moments?userID=tides", "/moments?userID=harbour", "/moments/tides-1", "/nowhere"] {

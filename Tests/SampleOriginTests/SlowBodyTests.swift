@@ -1,8 +1,7 @@
 import SampleOrigin
 import Testing
 
-@Suite("Slow bodies", .timeLimit(.minutes(20)))
-struct SlowBodyTests {
+@Suite(.timeLimit(.minutes(20))) struct SlowBodyTests {
     @Test func dripIsAWholeBodyInParts() async throws {
         try await SampleOrigin.withOrigin { origin in
             let chunked = try await RawClient.get("/drip?count=3&size=5&pause=1&chunked=true", to: origin)

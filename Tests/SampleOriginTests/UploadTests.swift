@@ -4,8 +4,7 @@ import Testing
 
 @testable import SampleOrigin
 
-@Suite("Uploads", .timeLimit(.minutes(20)))
-struct UploadTests {
+@Suite(.timeLimit(.minutes(20))) struct UploadTests {
     private struct Form: Decodable, Equatable {
         struct Part: Decodable, Equatable {
             var name: String

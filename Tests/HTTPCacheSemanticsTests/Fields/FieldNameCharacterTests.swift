@@ -5,8 +5,7 @@ import Testing
 /// docs/attacks.md, 80: which name a program behind CGI reads in a field's name.
 ///
 /// Mutants: only `_` counts; trailers with `.` pass.
-@Suite("Characters of field names", .timeLimit(.minutes(20)))
-struct FieldNameCharacterTests {
+@Suite(.timeLimit(.minutes(20))) struct FieldNameCharacterTests {
     /// The bytes of a token, by RFC 9110 §5.6.2.
     static let tokenBytes = Array("!#$%&'*+-.^_`|~".utf8) + Array(0x30...0x39) + Array(0x41...0x5A) + Array(0x61...0x7A)
 

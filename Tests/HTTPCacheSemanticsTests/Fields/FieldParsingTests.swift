@@ -176,8 +176,7 @@ struct EntityTagTests {
     }
 }
 
-@Suite("Lists of field names", .timeLimit(.minutes(20)), .tags(.rfc9111Vary))
-struct FieldNameListTests {
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9111Vary)) struct FieldNameListTests {
     @Test(
         arguments: [
             (["Accept, ACCEPT ,, x-a"], ["accept", "x-a"], false, false), (["a", "B"], ["a", "b"], false, false),

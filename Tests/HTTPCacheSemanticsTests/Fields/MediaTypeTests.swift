@@ -1,8 +1,7 @@
 import HTTPCacheSemantics
 import Testing
 
-@Suite("Media types", .timeLimit(.minutes(20)))
-struct MediaTypeTests {
+@Suite(.timeLimit(.minutes(20))) struct MediaTypeTests {
     @Test(arguments: [
         ("text/html", "text/html"), ("TEXT/HTML;charset=utf-8", "text/html"), ("text/html charset=utf-8", "text/html"),
         (" \ttext/html ; charset=utf-8", "text/html"), ("text/html, text/html", "text/html,"), ("text / html", "text"),

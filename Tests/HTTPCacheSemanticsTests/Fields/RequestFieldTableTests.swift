@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPCacheSemantics
 
-@Suite("Table of request fields", .timeLimit(.minutes(20))) struct RequestFieldTableTests {
+@Suite(.timeLimit(.minutes(20))) struct RequestFieldTableTests {
     /// The definition: a search of all entries in order, whole names before families.
     private static func expected(_ name: String, _ meanings: Set<RequestFieldTable.Meaning>) -> String? {
         let entries = RequestFieldTable.all.filter { meanings.contains($0.meaning) }

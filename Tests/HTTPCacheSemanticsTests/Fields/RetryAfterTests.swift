@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTPCacheSemantics
 
-@Suite("Retry-After", .timeLimit(.minutes(20))) struct RetryAfterTests {
+@Suite(.timeLimit(.minutes(20))) struct RetryAfterTests {
     static let values: [(String, Int64?)] = [
         ("0", 0), ("7", 7), ("99999999999999999999", 1 << 31), ("", nil), ("-1", nil), ("1.5", nil), ("soon", nil),
         ("Sun, 06 Nov 1994 08:49:37 GMT", 0), ("Sun, 06 Nov 1994 08:50:39 GMT", 62),

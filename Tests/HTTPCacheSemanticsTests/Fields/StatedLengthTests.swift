@@ -4,8 +4,7 @@ import Testing
 @testable import HTTPCacheSemantics
 
 /// docs/attacks.md, 75
-@Suite("Lengths that peers state", .timeLimit(.minutes(20)))
-struct StatedLengthTests {
+@Suite(.timeLimit(.minutes(20))) struct StatedLengthTests {
     private static let ends: [Int64] = [
         0, 1, 1 << 31 - 1, 1 << 31, 1 << 31 + 1, 1 << 53 - 1, 1 << 53, 1 << 53 + 1, .max - 1, .max,
     ]

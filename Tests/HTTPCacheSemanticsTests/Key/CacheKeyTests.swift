@@ -2,8 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Cache key", .timeLimit(.minutes(20)), .tags(.key))
-struct CacheKeyTests {
+@Suite(.timeLimit(.minutes(20)), .tags(.key)) struct CacheKeyTests {
     private let target: TargetURI
     private let digest = [UInt8](repeating: 7, count: 32)
 

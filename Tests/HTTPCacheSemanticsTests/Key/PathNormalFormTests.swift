@@ -2,7 +2,7 @@ import Testing
 
 @testable import HTTPCacheSemantics
 
-@Suite("Normal form of paths", .timeLimit(.minutes(20)), .tags(.rfc3986)) struct PathNormalFormTests {
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc3986)) struct PathNormalFormTests {
     @Test(arguments: [
         ("/", "/"), ("/a/b", "/a/b"), ("/a/b?c//d", "/a/b"), ("/%61%7E%2d", "/a~-"), ("/%c3%a9%2f", "/%C3%A9%2F"),
         ("//a///b//", "/a/b/"), ("/a;x=1/b;y", "/a/b"), ("/;a/b", "/b"), ("/a/;x", "/a/"), ("/a/;x//;y/b", "/a/b"),

@@ -2,8 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Redaction", .timeLimit(.minutes(20)), .tags(.redaction))
-struct RedactionTests {
+@Suite(.timeLimit(.minutes(20)), .tags(.redaction)) struct RedactionTests {
     @Test(
         arguments: [
             ("token=abc", "token=REDACTED"), ("a=1&access_token=x&b=2", "a=1&access_token=REDACTED&b=2"),

@@ -2,8 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Target host", .timeLimit(.minutes(20)), .tags(.key))
-struct TargetHostTests {
+@Suite(.timeLimit(.minutes(20)), .tags(.key)) struct TargetHostTests {
     @Test(
         arguments: [
             ("a.example", "https://a.example/", true), ("a.example", "http://A.example:8080/x?y", true),

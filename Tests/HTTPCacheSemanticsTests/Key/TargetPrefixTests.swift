@@ -2,8 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Target prefix", .timeLimit(.minutes(20)), .tags(.key))
-struct TargetPrefixTests {
+@Suite(.timeLimit(.minutes(20)), .tags(.key)) struct TargetPrefixTests {
     @Test(
         arguments: [
             ("https://a.example", "https://a.example/", true),

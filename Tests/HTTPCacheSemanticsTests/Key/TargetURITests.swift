@@ -2,8 +2,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Target URI", .timeLimit(.minutes(20)), .tags(.key))
-struct TargetURITests {
+@Suite(.timeLimit(.minutes(20)), .tags(.key)) struct TargetURITests {
     @Test(
         arguments: [
             ("http://a.example", "http://a.example/"),

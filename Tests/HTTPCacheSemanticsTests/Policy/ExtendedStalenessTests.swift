@@ -3,7 +3,7 @@ import HTTPTypes
 import Testing
 
 /// An operator's extension of how stale responses may be while their origin fails.
-@Suite("Extended staleness", .timeLimit(.minutes(20))) struct ExtendedStalenessTests {
+@Suite(.timeLimit(.minutes(20))) struct ExtendedStalenessTests {
     private final class Overriding: PolicyOverriding {
         let overrides: PolicyOverrides
         let dependsOnContentType = false

@@ -4,7 +4,7 @@ import Testing
 
 /// An operator's overrides take precedence over a response's own fields, in private and shared
 /// caches.
-@Suite("Policy overrides", .timeLimit(.minutes(20))) struct OverridesTests {
+@Suite(.timeLimit(.minutes(20))) struct OverridesTests {
     private final class Overriding: PolicyOverriding {
         let overrides: PolicyOverrides
         let contentType: String?

@@ -7,8 +7,7 @@ import Testing
 ///
 /// docs/attacks.md, 31: a malformed request of one client makes an origin send an error for a good
 /// URI, and the next client gets that error.
-@Suite("Errors that a client can provoke", .timeLimit(.minutes(20)), .tags(.attacks, .rfc9111Storing))
-struct ProvokedErrorTests {
+@Suite(.timeLimit(.minutes(20)), .tags(.attacks, .rfc9111Storing)) struct ProvokedErrorTests {
     /// Errors about the form of the request, by their names in RFC 9110. The key contains none of
     /// that.
     static let provoked: Set<Int> = [400, 405, 406, 408, 411, 413, 414, 415, 422, 501, 505]

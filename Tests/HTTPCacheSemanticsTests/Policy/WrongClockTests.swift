@@ -4,7 +4,7 @@ import Testing
 
 /// A response that was received while the clock was ahead, for steps of the clock in both
 /// directions.
-@Suite("A clock that was wrong", .timeLimit(.minutes(20)), .tags(.rfc9111Age)) struct WrongClockTests {
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9111Age)) struct WrongClockTests {
     /// The sources of a freshness lifetime, and the lifetime in milliseconds.
     private static let kinds: [(name: String, fields: HTTPFields, expiry: Int64?, lifetime: Int64)] = [
         ("max-age", [.cacheControl: "max-age=60"], nil, 60_000),

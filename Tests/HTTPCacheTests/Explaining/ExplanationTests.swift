@@ -6,8 +6,7 @@ import HoldfastTesting
 import NIOCore
 import Testing
 
-@Suite("Explanations", .timeLimit(.minutes(20)))
-struct ExplanationTests {
+@Suite(.timeLimit(.minutes(20))) struct ExplanationTests {
     @Test func verdictNamesDecidingReason() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(EngineFixture.url, .fresh("one", 300, etag: "\"1\""))

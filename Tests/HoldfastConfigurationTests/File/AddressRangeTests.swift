@@ -3,7 +3,7 @@ import Testing
 @testable import CacheRules
 @testable import HoldfastConfiguration
 
-@Suite("Address ranges", .timeLimit(.minutes(20))) struct AddressRangeTests {
+@Suite(.timeLimit(.minutes(20))) struct AddressRangeTests {
     @Test(arguments: [
         ("10.0.0.7", "10.0.0.7", true), ("10.0.0.7", "10.0.0.8", false), ("10.0.0.0/8", "10.255.1.2", true),
         ("10.0.0.0/8", "11.0.0.0", false), ("10.2.0.0/15", "10.1.2.3", false), ("10.0.0.0/15", "10.1.2.3", true),

@@ -3,7 +3,7 @@ import Testing
 @testable import CacheRules
 @testable import HoldfastConfiguration
 
-@Suite("Lists of clients", .timeLimit(.minutes(20))) struct ClientListsTests {
+@Suite(.timeLimit(.minutes(20))) struct ClientListsTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var allow: [String] = []
         var deny: [String] = []

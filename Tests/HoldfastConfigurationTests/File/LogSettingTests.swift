@@ -3,7 +3,7 @@ import Testing
 @testable import CacheRules
 @testable import HoldfastConfiguration
 
-@Suite("log", .timeLimit(.minutes(20))) struct LogSettingTests {
+@Suite(.timeLimit(.minutes(20))) struct LogSettingTests {
     @Test func isRead() throws {
         let configuration = try Configuration(
             yaml: "version: 1\nlog: {access: off, format: json, to: a.log, query: full, client: none}"

@@ -3,7 +3,7 @@ import Testing
 @testable import CacheRules
 @testable import HoldfastConfiguration
 
-@Suite("Settings of origins", .timeLimit(.minutes(20))) struct OriginSettingsTests {
+@Suite(.timeLimit(.minutes(20))) struct OriginSettingsTests {
     private static let routed = "version: 1\nroutes: [{origin: https://a.example/base}]\norigins:\n"
 
     private static func origin(_ settings: String, _ url: String = "https://a.example") throws -> Configuration.Origin {

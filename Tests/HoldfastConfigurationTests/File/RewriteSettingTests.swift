@@ -4,7 +4,7 @@ import Testing
 @testable import HoldfastConfiguration
 
 /// `rewrite` of a route.
-@Suite("rewrite", .timeLimit(.minutes(20))) struct RewriteSettingTests {
+@Suite(.timeLimit(.minutes(20))) struct RewriteSettingTests {
     private func route(_ rewrite: String) throws -> Configuration.Route {
         let setting = rewrite.isEmpty ? "" : ", rewrite: \(rewrite)"
         let file = try Configuration(yaml: "version: 1\nroutes:\n  - {origin: \"https://a\"\(setting)}")

@@ -3,7 +3,7 @@ import Testing
 @testable import CacheRules
 @testable import HoldfastConfiguration
 
-@Suite("Settings of TLS", .timeLimit(.minutes(20))) struct TLSSettingsTests {
+@Suite(.timeLimit(.minutes(20))) struct TLSSettingsTests {
     private static let one = "{name: a, chain: a.pem, key: /k/a.key}"
 
     private static func configuration(_ tls: String) throws -> Configuration {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("Lost lines of the access log", .timeLimit(.minutes(20))) struct LogLossesTests {
+@Suite(.timeLimit(.minutes(20))) struct LogLossesTests {
     @Test func begunAndEndedOnce() {
         var losses = LogLosses()
         var now = NIODeadline.now()

@@ -7,8 +7,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// The rights of a client, as a value.
-@Suite("A client's admission", .timeLimit(.minutes(20)))
-struct ClientAdmissionTests {
+@Suite(.timeLimit(.minutes(20))) struct ClientAdmissionTests {
     private func configuration(_ trusted: String...) throws -> GatewayConfiguration {
         var configuration = GatewayConfiguration(origin: try GatewayOrigin("http://a.example"))
         configuration.trustedClients = trusted.compactMap { AddressRange($0) }

@@ -6,8 +6,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// The buckets of a rate, as a value with a manual time.
-@Suite("The buckets of a rate", .timeLimit(.minutes(20)))
-struct RateBucketsTests {
+@Suite(.timeLimit(.minutes(20))) struct RateBucketsTests {
     typealias Rate = HoldfastConfiguration.Configuration.RequestRate
 
     private static let millisecond: UInt64 = 1_000_000

@@ -8,8 +8,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// Checks of requests before the hot table, over sockets.
-@Suite("Checks of requests", .timeLimit(.minutes(20)))
-struct RequestCheckTests {
+@Suite(.timeLimit(.minutes(20))) struct RequestCheckTests {
     private static let stored: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in
         .ok("x\(request.values("x").joined())", fields: "Cache-Control: max-age=60\r\n")
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// The proxy of `holdfast record` and `holdfast replay`, over real sockets.
-@Suite("The proxy of a command", .timeLimit(.minutes(20))) struct CommandProxyTests {
+@Suite(.timeLimit(.minutes(20))) struct CommandProxyTests {
     private static let fresh = "Cache-Control: max-age=60\r\n"
 
     private func withOrigin(

@@ -11,8 +11,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// Responses that are compressed on their way out, over sockets.
-@Suite("Compressed responses", .timeLimit(.minutes(20)))
-struct CompressionGatewayTests {
+@Suite(.timeLimit(.minutes(20))) struct CompressionGatewayTests {
     private static let gzip = "Accept-Encoding: gzip\r\n"
     private static let describing = ["Accept-Ranges", "Content-MD5", "Digest", "Content-Digest", "Repr-Digest"]
 

@@ -9,8 +9,7 @@ import Testing
 
 /// Responses that are stored only in a coding that a client does not accept, while the origin
 /// cannot be asked.
-@Suite("Decoded responses", .timeLimit(.minutes(20)))
-struct DecodingGatewayTests {
+@Suite(.timeLimit(.minutes(20))) struct DecodingGatewayTests {
     private static let text = CompressedGateway.text(20_000)
 
     /// An origin that negotiates: the coding's name is the content, except for gzip.

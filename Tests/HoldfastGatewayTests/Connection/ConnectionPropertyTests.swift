@@ -2,8 +2,7 @@ import Testing
 
 /// Properties of every connection, whatever happens on others. Each one is tested alone and beside
 /// 29 other connections.
-@Suite("Properties of a connection", .timeLimit(.minutes(20)))
-struct ConnectionPropertyTests {
+@Suite(.timeLimit(.minutes(20))) struct ConnectionPropertyTests {
     /// A property, and the exchanges that show it.
     struct Property: Sendable, CustomTestStringConvertible {
         var testDescription: String

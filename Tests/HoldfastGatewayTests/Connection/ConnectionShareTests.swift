@@ -6,8 +6,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// How clients share the connections that there may be. docs/attacks.md, 86
-@Suite("Shares of connections", .timeLimit(.minutes(20)))
-struct ConnectionShareTests {
+@Suite(.timeLimit(.minutes(20))) struct ConnectionShareTests {
     private func configuration(_ limit: Int, trusted: [String] = []) throws -> GatewayConfiguration {
         var configuration = GatewayConfiguration(origin: try GatewayOrigin("http://a.test"))
         configuration.maximumConnections = limit

@@ -12,8 +12,7 @@ import Testing
 
 /// No single request holds an event loop for longer than ``ProcessorTime/limit``, whatever its
 /// fields and its target.
-@Suite("The cost of one request", .timeLimit(.minutes(20)), .serialized)
-struct RequestCostTests {
+@Suite(.timeLimit(.minutes(20)), .serialized) struct RequestCostTests {
     /// A gateway on one loop, whose rules look at all that rules can look at in a request.
     struct Gate {
         let gateway: RunningGateway

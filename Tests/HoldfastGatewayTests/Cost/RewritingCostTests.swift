@@ -7,8 +7,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// Long pages that are rewritten hold no event loop, whatever is in them.
-@Suite("The cost of rewriting", .timeLimit(.minutes(20)), .serialized)
-struct RewritingCostTests {
+@Suite(.timeLimit(.minutes(20)), .serialized) struct RewritingCostTests {
     private static let kinds = ["links", "lists", "paths", "schemes", "escapes", "entities", "slashes", "text"]
 
     /// A page of about this many bytes.

@@ -14,8 +14,7 @@ import Testing
 
 /// One exchange and its writer, without a connection: the rules that hold for every protocol of
 /// clients.
-@Suite("A client's exchange", .timeLimit(.minutes(20)))
-struct ClientExchangeTests {
+@Suite(.timeLimit(.minutes(20))) struct ClientExchangeTests {
     /// Records what it is told to write.
     private final class RecordingWriter: ClientResponseWriter {
         var events: [String] = []

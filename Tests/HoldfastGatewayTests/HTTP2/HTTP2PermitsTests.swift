@@ -2,8 +2,7 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("Permits for requests of HTTP/2", .timeLimit(.minutes(20)))
-struct HTTP2PermitsTests {
+@Suite(.timeLimit(.minutes(20))) struct HTTP2PermitsTests {
     @Test func keepsAPlaceAsLongAsItsWork() {
         let permits = HTTP2Permits(2, of: HTTP2RequestCount())
         var held = (0..<2).map { _ in permits.take(ofAll: 100) }

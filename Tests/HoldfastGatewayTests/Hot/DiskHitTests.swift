@@ -8,8 +8,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// Hits on responses that are not in memory: looked up on another thread, served on the loop.
-@Suite("Hits from disk", .timeLimit(.minutes(20)))
-struct DiskHitTests {
+@Suite(.timeLimit(.minutes(20))) struct DiskHitTests {
     /// Stores the origin's response to `GET /a`, and continues with a store whose call list is
     /// empty.
     private func with(

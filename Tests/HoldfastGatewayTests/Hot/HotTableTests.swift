@@ -130,8 +130,7 @@ struct HotTableTests {
     }
 }
 
-@Suite("The end of a head", .timeLimit(.minutes(20)))
-struct HeadEndTests {
+@Suite(.timeLimit(.minutes(20))) struct HeadEndTests {
     @Test(
         arguments: [
             ("", nil), ("GET / HTTP/1.1\r\nHost: a\r\n", nil), ("\r\n\r\n", 4), ("a\r\n\r\n", 5), ("ab\r\n\r\nx", 6),

@@ -7,8 +7,7 @@ import Testing
 
 /// Exchanges run on their connection's loop. A store that waits for its disk must not block that
 /// loop's other connections.
-@Suite("The store's threads", .timeLimit(.minutes(20)))
-struct StoreThreadTests {
+@Suite(.timeLimit(.minutes(20))) struct StoreThreadTests {
     /// It looks up, writes, reads and freshens on other threads.
     /// Mutant: `ExecutionContext.perform` that runs its operation on the calling thread.
     @Test func storeNeverWorksOnAnEventLoop() async throws {

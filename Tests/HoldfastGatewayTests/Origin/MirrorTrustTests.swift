@@ -12,7 +12,7 @@ import Testing
 
 /// A mirror has another owner: what it gets of a request, and what its responses may say in the
 /// name of the origin.
-@Suite("Trust in mirrors", .timeLimit(.minutes(20))) struct MirrorTrustTests {
+@Suite(.timeLimit(.minutes(20))) struct MirrorTrustTests {
     private static let fresh = "Cache-Control: public, max-age=600\r\n"
     private static let credentials = [
         "Authorization: Basic YTpi", "Cookie: session=alice", "X-Api-Key: k", "DPoP: proof",

@@ -10,7 +10,7 @@ import Testing
 @testable import OriginConnections
 
 /// One URL that always fails among healthy ones, on real sockets: the others stay with the origin.
-@Suite("One bad target at an origin with servers", .timeLimit(.minutes(20))) struct OneBadTargetTests {
+@Suite(.timeLimit(.minutes(20))) struct OneBadTargetTests {
     private static let fresh = "Cache-Control: max-age=600\r\n"
     /// The ways in which one URL fails.
     static let failures: [RawOrigin.Step] = [

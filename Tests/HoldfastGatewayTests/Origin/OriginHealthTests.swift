@@ -10,7 +10,7 @@ import Testing
 @testable import OriginConnections
 
 /// Health checks of the servers of an origin, on real sockets.
-@Suite("Health checks of origins", .timeLimit(.minutes(20))) struct OriginHealthTests {
+@Suite(.timeLimit(.minutes(20))) struct OriginHealthTests {
     private static func settings(_ url: String, _ mirror: String) -> Configuration.Origin {
         var origin = Configuration.Origin(url: url)
         origin.mirrors = [mirror]

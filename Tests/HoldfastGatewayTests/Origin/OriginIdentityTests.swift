@@ -4,7 +4,7 @@ import Testing
 @testable import HoldfastGateway
 @testable import OriginConnections
 
-@Suite("Identities of origins", .timeLimit(.minutes(20))) struct OriginIdentityTests {
+@Suite(.timeLimit(.minutes(20))) struct OriginIdentityTests {
     private static func isFor(_ host: String, dns names: String...) -> Bool {
         OriginIdentity(host).matches(names.map { (.dnsName, Array($0.utf8)) })
     }

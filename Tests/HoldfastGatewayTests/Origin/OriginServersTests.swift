@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 /// Origins with several servers, on real sockets.
-@Suite("Servers of an origin", .timeLimit(.minutes(20))) struct OriginServersTests {
+@Suite(.timeLimit(.minutes(20))) struct OriginServersTests {
     /// The faults of a first server.
     enum Fault: String, CaseIterable, Sendable {
         case refuses, isDeaf, isSilent, hangsUp, hasAWrongCertificate, neverShakesHands, responds503, responds502,

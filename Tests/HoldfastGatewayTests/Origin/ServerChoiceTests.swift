@@ -5,7 +5,7 @@ import Testing
 @testable import OriginConnections
 
 /// The value that decides which servers may get a request, and in which order.
-@Suite("Choice of an origin's servers", .timeLimit(.minutes(20))) struct ServerChoiceTests {
+@Suite(.timeLimit(.minutes(20))) struct ServerChoiceTests {
     /// A server, written as its turn and letters: `a` set aside, `d` drained, `m` a mirror.
     private static func server(_ text: String) -> Failover.Server {
         Failover.Server(

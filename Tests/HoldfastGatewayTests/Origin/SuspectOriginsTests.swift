@@ -6,7 +6,7 @@ import Testing
 @testable import OriginConnections
 
 /// Mutants: an origin is suspect for a second; it stays suspect forever.
-@Suite("Origins that are suspect", .timeLimit(.minutes(20))) struct SuspectOriginsTests {
+@Suite(.timeLimit(.minutes(20))) struct SuspectOriginsTests {
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
     private let five = TimeAmount.minutes(5)
     private func origin(_ number: Int = 1) -> OriginEndpoint {

@@ -7,7 +7,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// The problems that browsers and programs get, over sockets.
-@Suite("Pages of problems", .timeLimit(.minutes(20))) struct ProblemPageGatewayTests {
+@Suite(.timeLimit(.minutes(20))) struct ProblemPageGatewayTests {
     private static let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
     private static func request(_ method: String = "GET", accept: String? = Self.browser) -> EitherClient.Request {

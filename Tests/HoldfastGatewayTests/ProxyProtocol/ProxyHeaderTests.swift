@@ -3,7 +3,7 @@ import Testing
 @testable import HTTPWire
 @testable import HoldfastGateway
 
-@Suite("ProxyHeader", .timeLimit(.minutes(20))) struct ProxyHeaderTests {
+@Suite(.timeLimit(.minutes(20))) struct ProxyHeaderTests {
     static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
     static let addresses: [UInt8] = [192, 0, 2, 1, 198, 51, 100, 1, 0xDC, 0x04, 0x01, 0xBB]
 

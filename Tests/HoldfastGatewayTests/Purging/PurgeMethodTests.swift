@@ -8,8 +8,7 @@ import Synchronization
 import Testing
 
 /// Requests with the method PURGE, over sockets.
-@Suite("PURGE", .timeLimit(.minutes(20)))
-struct PurgeMethodTests {
+@Suite(.timeLimit(.minutes(20))) struct PurgeMethodTests {
     /// Notes each purge, and knows one token.
     private final class Purger: ClientPurging {
         private let noted = Mutex<[ClientPurge]>([])

@@ -9,8 +9,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// Responses that are rewritten on their way out, over sockets.
-@Suite("Rewritten responses", .timeLimit(.minutes(20)))
-struct RewritingGatewayTests {
+@Suite(.timeLimit(.minutes(20))) struct RewritingGatewayTests {
     /// The bytes of all stored responses.
     private func stored(_ gateway: RunningGateway) -> [String] {
         gateway.store.all.compactMap { $0.content?.body.map { String(buffer: $0) } }

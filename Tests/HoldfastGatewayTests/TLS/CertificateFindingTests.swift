@@ -8,7 +8,7 @@ import Testing
 @testable import TLSCertificates
 
 /// The certificates of listeners, examined without serving.
-@Suite("Findings about certificates", .timeLimit(.minutes(20))) struct CertificateFindingTests {
+@Suite(.timeLimit(.minutes(20))) struct CertificateFindingTests {
     private func findings(
         _ tls: Configuration.TLS,
         hosts: [String] = [],

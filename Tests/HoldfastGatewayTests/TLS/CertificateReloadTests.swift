@@ -14,7 +14,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// Certificates that are replaced while a gateway runs.
-@Suite("Reloading certificates", .timeLimit(.minutes(20))) struct CertificateReloadTests {
+@Suite(.timeLimit(.minutes(20))) struct CertificateReloadTests {
     private static let request = "GET /a HTTP/1.1\r\nHost: a.example\r\n\r\n"
 
     private func withGateway(

@@ -14,7 +14,7 @@ import Testing
 @testable import TLSCertificates
 
 /// TLS towards clients, over real sockets.
-@Suite("TLS on listeners", .timeLimit(.minutes(20))) struct ListenerTLSTests {
+@Suite(.timeLimit(.minutes(20))) struct ListenerTLSTests {
     private static let fresh = "Cache-Control: max-age=60\r\n"
     private static let request = "GET /a HTTP/1.1\r\nHost: a.example\r\n\r\n"
 

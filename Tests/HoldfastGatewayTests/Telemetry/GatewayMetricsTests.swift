@@ -11,7 +11,7 @@ import Testing
 @testable import OriginConnections
 
 /// Numbers of a gateway, held against what clients and origins saw.
-@Suite("Metrics of the gateway", .timeLimit(.minutes(20))) struct GatewayMetricsTests {
+@Suite(.timeLimit(.minutes(20))) struct GatewayMetricsTests {
     private static let fresh = "Cache-Control: max-age=60\r\n"
 
     private func withGateway(

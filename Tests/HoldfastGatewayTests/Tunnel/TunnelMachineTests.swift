@@ -4,7 +4,7 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("WebSocketKey", .timeLimit(.minutes(20))) struct WebSocketKeyTests {
+@Suite(.timeLimit(.minutes(20))) struct WebSocketKeyTests {
     /// RFC 6455 §1.3.
     @Test func responseToKeyIsThatOfTheStandard() {
         #expect(WebSocketKey("dGhlIHNhbXBsZSBub25jZQ==").accept == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
@@ -24,7 +24,7 @@ import Testing
     }
 }
 
-@Suite("Tunnel", .timeLimit(.minutes(20))) struct TunnelTests {
+@Suite(.timeLimit(.minutes(20))) struct TunnelTests {
     /// An end that does what the test says.
     private final class End: TunnelEnd {
         var hasRoom = true

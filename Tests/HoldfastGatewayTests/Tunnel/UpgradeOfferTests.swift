@@ -5,7 +5,7 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("UpgradeOffer", .timeLimit(.minutes(20))) struct UpgradeOfferTests {
+@Suite(.timeLimit(.minutes(20))) struct UpgradeOfferTests {
     private let loop = EmbeddedEventLoop()
 
     private func openChannel() throws -> EmbeddedChannel {

@@ -41,7 +41,7 @@ final class ScriptedTokens: TokenSource {
 private struct Broken: Error {}
 private let unreachable = TransportError(code: .connect, message: "refused")
 
-@Suite("TokenAuthenticator", .timeLimit(.minutes(20))) struct AuthenticatorTests {
+@Suite(.timeLimit(.minutes(20))) struct AuthenticatorTests {
     private let clock = ManualClock()
     private let sleeper = ManualDurationClock()
     private static let fresh: HTTPFields = [.cacheControl: "max-age=60, private", .eTag: "\"1\""]

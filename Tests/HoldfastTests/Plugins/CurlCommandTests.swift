@@ -6,7 +6,7 @@ import Testing
 
 @testable import Holdfast
 
-@Suite("curl commands", .timeLimit(.minutes(20))) struct CurlCommandTests {
+@Suite(.timeLimit(.minutes(20))) struct CurlCommandTests {
     static let texts = [
         "plain", "it's", "'; touch injected; '", "$(touch injected) `touch injected` $HOME \\ \" | & > injected",
         "@/etc/passwd", "-X DELETE", "''", "ünï", "two\nlines\r\n", "nul\0", "\u{1b}[31m",

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Holdfast
 
-@Suite("Network logger", .timeLimit(.minutes(20))) struct NetworkLoggerTests {
+@Suite(.timeLimit(.minutes(20))) struct NetworkLoggerTests {
     static let tenant = HTTPField.Name("X-Tenant") ?? .cookie
     static let secrets = Secrets(parameters: ["appid"], fields: [tenant])
 
@@ -133,7 +133,7 @@ import Testing
     }
 }
 
-@Suite("Secret redaction", .timeLimit(.minutes(20))) struct SecretRedactionTests {
+@Suite(.timeLimit(.minutes(20))) struct SecretRedactionTests {
     private let redaction = SecretRedaction(NetworkLoggerTests.secrets)
 
     @Test(arguments: [

@@ -4,7 +4,7 @@ import HoldfastTesting
 import TestSupport
 import Testing
 
-@Suite("Plugins", .timeLimit(.minutes(20))) struct PluginTests {
+@Suite(.timeLimit(.minutes(20))) struct PluginTests {
     private let events = Events()
     private static let fresh: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\""]
 
@@ -231,7 +231,7 @@ import Testing
     }
 }
 
-@Suite("Field plugins", .timeLimit(.minutes(20))) struct FieldsPluginTests {
+@Suite(.timeLimit(.minutes(20))) struct FieldsPluginTests {
     @Test func fieldsAreCompletedReplacedOrAdded() async throws {
         let plugins: [any Plugin] = [
             FieldsPlugin([.userAgent: "harbour/3", .acceptLanguage: "de"]),

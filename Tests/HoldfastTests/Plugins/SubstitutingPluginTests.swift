@@ -3,7 +3,7 @@ import Holdfast
 import HoldfastTesting
 import Testing
 
-@Suite("Plugins that substitute", .timeLimit(.minutes(20))) struct SubstitutingPluginTests {
+@Suite(.timeLimit(.minutes(20))) struct SubstitutingPluginTests {
     private let events = Events()
     private static let fresh: HTTPFields = [.cacheControl: "max-age=60", .eTag: "\"1\""]
 

@@ -4,7 +4,7 @@ import Testing
 @testable import RedisTier
 
 /// Slots, maps and redirections, without a server.
-@Suite("Cluster map", .timeLimit(.minutes(20))) struct ClusterMapTests {
+@Suite(.timeLimit(.minutes(20))) struct ClusterMapTests {
     private let source = RedisEndpoint.tcp(host: "s", port: 1)
 
     private func place(_ port: Int) -> RedisEndpoint { .tcp(host: "h", port: port) }

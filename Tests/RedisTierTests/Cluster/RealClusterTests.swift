@@ -9,7 +9,7 @@ import Testing
 @testable import RedisTier
 
 /// A real cluster of three servers.
-@Suite("Real cluster", .timeLimit(.minutes(20))) struct RealClusterTests {
+@Suite(.timeLimit(.minutes(20))) struct RealClusterTests {
     private let seed: UInt64 = 1
     private let limit = Duration.seconds(1200)
 

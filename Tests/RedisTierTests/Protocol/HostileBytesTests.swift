@@ -4,7 +4,7 @@ import Testing
 @testable import RedisTier
 
 /// Bytes that a faulty or hostile server may send.
-@Suite("Hostile bytes", .timeLimit(.minutes(20))) struct HostileBytesTests {
+@Suite(.timeLimit(.minutes(20))) struct HostileBytesTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var bytes: String
         var code: RedisTierError.Code

@@ -7,7 +7,7 @@ import Testing
 @testable import Holdfast
 
 /// The memory of recent responses that are not stored: a value that receives events.
-@Suite("Recent responses", .timeLimit(.minutes(20))) struct RecentResponsesTests {
+@Suite(.timeLimit(.minutes(20))) struct RecentResponsesTests {
     private static let start = Timestamp(milliseconds: 1_000_000)
     private static let window = Duration.seconds(2)
 
