@@ -7,6 +7,7 @@ import shutil
 import signal
 
 from relay import Relay
+from wire import PATIENCE
 
 
 class Engine:
@@ -45,7 +46,7 @@ class Engine:
 
     async def command(self, *words, port=None):
         """The reply: a line, or the content of a bulk string."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             reader, writer = await asyncio.open_connection("127.0.0.1", port or self.port)
             try:
                 writer.write(b"*%d\r\n" % len(words) + b"".join(b"$%d\r\n%s\r\n" % (len(word), word.encode()) for word in words))

@@ -8,7 +8,8 @@ import signal
 
 from wire import FAILURES, once
 
-START = 60
+# A guard against hanging, in seconds.
+START = 300
 
 CONFIGURATION = """
 version: 1

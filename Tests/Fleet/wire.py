@@ -5,8 +5,8 @@ import collections
 
 Response = collections.namedtuple("Response", "status fields body")
 
-# Longer than any fault lasts. A response that takes longer counts as none.
-PATIENCE = 20
+# A guard against hanging: no fault lasts as long. A response that takes longer counts as none.
+PATIENCE = 300
 # A connection ends with one of these, or is not made.
 FAILURES = (OSError, EOFError, ValueError, asyncio.LimitOverrunError)
 

@@ -7,7 +7,7 @@ import secrets
 import sys
 import urllib.request
 
-from commands import HERE, QUICK, JobTest, files_with, serving
+from commands import HERE, PATIENCE, QUICK, JobTest, files_with, serving
 from paid_api import COOKIE, PaidAPI
 
 RULES = """
@@ -305,7 +305,7 @@ class Crowds(API):
         """Otherwise the other tests could not tell whose response a client got."""
         def ask():
             request = urllib.request.Request(f"{self.api.url}/v1/models", headers={"Authorization": f"Bearer {self.key}"})
-            with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as response:
+            with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=PATIENCE) as response:
                 return response.read()
 
         self.assertNotEqual(ask(), ask())

@@ -3,7 +3,7 @@
 import subprocess
 import unittest
 
-from parts import PackageTest, content_of, stale
+from parts import PATIENCE, PackageTest, content_of, stale
 
 
 def machine(root, origin, repository, *settings):
@@ -34,7 +34,7 @@ class Apt(PackageTest):
         self.said = self.apt(root, "-o", "APT::Update::Error-Mode=any", "update")
         self.apt(root, "install", "--download-only", "holdfast-sample")
         for package in sorted((root / "var/cache/apt/archives").glob("*.deb")):
-            subprocess.run(["dpkg-deb", "--extract", str(package), str(root / "installed")], check=True, timeout=60)
+            subprocess.run(["dpkg-deb", "--extract", str(package), str(root / "installed")], check=True, timeout=PATIENCE)
         return content_of(root / "var/cache/apt/archives", ignored={"lock"}) | content_of(root / "installed")
 
     def test_installs_when_every_origin_is_gone(self):

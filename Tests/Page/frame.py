@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-from look import CODE, VIEWS, PageTest
+from look import CODE, PATIENCE, VIEWS, PageTest
 
 
 class Session(PageTest):
@@ -125,7 +125,7 @@ class Live(PageTest):
             expect(live).to_have_attribute("data-state", "hidden")
             # The gateway sees it too: its next event finds no reader.
             with self.world.changed:
-                self.assertTrue(self.world.changed.wait_for(lambda: self.world.streams == 0, 60))
+                self.assertTrue(self.world.changed.wait_for(lambda: self.world.streams == 0, PATIENCE / 1000))
             look.hide(False)
             expect(live).to_have_attribute("data-state", "live")
             self.assertEqual(2, sum(path == "/v1/events" for _, path, _ in self.world.requests))
@@ -223,4 +223,5 @@ class Frame(PageTest):
                 look.page.locator(".source").wait_for()
                 times.append(look.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
         print(f"first contentful paint: {sorted(round(each) for each in times)} ms", end=" ")
+        # The limit is the claim, so it stays. A busy machine slows some of the five, hardly the fastest.
         self.assertLess(min(times), 300)

@@ -96,8 +96,8 @@ class Views(GatewayTest):
                 look.page.locator(".source").wait_for()
                 times.append(look.page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
             print(f"first contentful paint: {sorted(round(each) for each in times)} ms", end=" ")
+            # The limit is the claim, so it stays. A busy machine slows some of the five, hardly the fastest.
             self.assertLess(min(times), 300)
-
 
     def test_a_value_as_long_as_an_origin_may_send_it_unfolds_whole(self):
         with self.look() as look:

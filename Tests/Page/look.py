@@ -23,7 +23,7 @@ TITLES = {
     "outages": "Outages", "purges": "Purges", "nodes": "Nodes", "rules": "Rules", "configuration": "Configuration",
 }
 # A guard against hanging, for machines under load; it passes unused if all is well.
-PATIENCE = int(os.environ.get("PATIENCE", "60")) * 1000
+PATIENCE = int(os.environ.get("PATIENCE", "300")) * 1000
 expect.set_options(timeout=PATIENCE)
 
 

@@ -161,14 +161,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
             while not self.world.ended and not self.world.cut:
                 while self.world.silent and not self.world.ended:
                     with self.world.changed:
-                        self.world.changed.wait(1)
+                        self.world.changed.wait(1)  # lets time pass
                 data = json.dumps(self.world.overview())
                 self.wfile.write(f"event: overview\ndata: {data}\n\n".encode())
                 self.wfile.flush()
                 if self.world.short:
                     break
                 with self.world.changed:
-                    self.world.changed.wait(1)
+                    self.world.changed.wait(1)  # lets time pass
         except OSError:
             pass
         finally:

@@ -7,8 +7,8 @@ import ssl
 import hpack
 from wire import Message, head, read_response
 
-# Longer than any limit of a world.
-PATIENCE = 20
+# A guard against hanging, longer than any limit of a world.
+PATIENCE = 300
 FAILURES = (OSError, EOFError, ValueError, IndexError, TimeoutError, asyncio.LimitOverrunError)
 
 

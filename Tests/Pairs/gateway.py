@@ -9,7 +9,8 @@ import signal
 from clients import FAILURES
 from wire import head, read_response
 
-START = 60
+# A guard against hanging, in seconds: for starts, reloads, ends and the control plane.
+START = 300
 
 
 class Broken(Exception):

@@ -10,6 +10,8 @@ import sys
 import threading
 import urllib.request
 
+# A guard against hanging, for machines under load.
+PATIENCE = int(os.environ.get("PATIENCE", "300"))
 keys, count, release = os.environ["KEYS"].split(), int(os.environ["CLIENTS"]), os.environ["RELEASE"]
 opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 more = json.loads(os.environ.get("FIELDS", "{}"))
@@ -18,7 +20,7 @@ results, failures = [None] * count, []
 
 def let_go():
     if release:
-        opener.open(release, timeout=60).close()
+        opener.open(release, timeout=PATIENCE).close()
 
 
 together, all_have_one = threading.Barrier(count), threading.Barrier(count, action=let_go)
@@ -28,11 +30,11 @@ def ask(number):
     fields = {"Content-Type": "application/json", "Authorization": f"Bearer {keys[number % len(keys)]}"} | more
     request = urllib.request.Request(os.environ["HOLDFAST_URL"] + sys.argv[1], sys.argv[2].encode(), fields)
     try:
-        together.wait(30)
-        with opener.open(request, timeout=60) as response:
+        together.wait(PATIENCE)
+        with opener.open(request, timeout=PATIENCE) as response:
             first = response.readline()
             assert first.startswith(b"data: "), first
-            all_have_one.wait(30)
+            all_have_one.wait(PATIENCE)
             results[number] = {"body": (first + response.read()).decode()}
     except Exception as error:  # noqa: BLE001
         all_have_one.abort()

@@ -54,7 +54,7 @@ def build(folder):
             make_lists(folder, state, "\n".join(stanzas[package] for package in packages).encode(), environment)
     finally:
         # The agent is a process of its own, and ends with this.
-        subprocess.run(["gpgconf", "--kill", "gpg-agent"], env=environment, check=False, timeout=60)
+        subprocess.run(["gpgconf", "--kill", "gpg-agent"], env=environment, check=False, timeout=120)
 
 
 def make_lists(folder, state, packages, environment):

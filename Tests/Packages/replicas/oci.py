@@ -129,7 +129,7 @@ def token(folder, scope):
     access = [{"type": kind, "name": name, "actions": [action for action in actions.split(",") if action == "pull"]}] if kind else []
     claims = {"iss": TOKENS, "sub": "", "aud": REGISTRY, "exp": now + 300, "nbf": now - 60, "iat": now, "jti": os.urandom(8).hex(), "access": access}
     signed = encoded({"typ": "JWT", "alg": "RS256", "x5c": [certificate]}) + b"." + encoded(claims)
-    made = subprocess.run(["openssl", "dgst", "-sha256", "-sign", str(folder / "token.key")], input=signed, check=True, capture_output=True, timeout=60)
+    made = subprocess.run(["openssl", "dgst", "-sha256", "-sign", str(folder / "token.key")], input=signed, check=True, capture_output=True, timeout=120)
     return (signed + b"." + encoded(made.stdout)).decode()
 
 
