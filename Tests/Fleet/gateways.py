@@ -77,6 +77,10 @@ class Gateway:
         with open(self.log, errors="replace") as log:
             return "".join(log.readlines()[-10:])
 
+    def has_logged(self, words):
+        with open(self.log, errors="replace") as log:
+            return any(words in line for line in log)
+
     async def kill(self):
         self.up.clear()
         if self.process is not None and self.process.returncode is None:

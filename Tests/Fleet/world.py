@@ -1,6 +1,7 @@
 """The fleet: gateways, each with a relay in front of Redis, and an origin."""
 
 import asyncio
+import contextlib
 import os
 import random
 import time
@@ -33,11 +34,18 @@ for _, key in ipairs(redis.call('KEYS', '*')) do
 end
 return 'none'
 """
+# A node logs this when it meets the first of such records.
+UNREADABLE = "entries of the fleet log cannot be opened"
 
 
 def marker(node):
     """A key that is purged only to see that a purge arrives."""
     return f"/marker/{node}"
+
+
+def reported_by(node):
+    """The name of a count."""
+    return f"unreadable records that {node} reported"
 
 
 class World:
@@ -126,16 +134,22 @@ class World:
         """A node of a newer version publishes purges that the others cannot read."""
         while not ends.is_set():
             await asyncio.sleep(randomness.uniform(0.2, 1))
-            try:
-                added = await self.engines.primary.command("EVAL", NEWER_RECORD, "0")
-            except (OSError, EOFError, TimeoutError):
-                continue
+            await self.write_newer_record()
+
+    async def write_newer_record(self):
+        with contextlib.suppress(OSError, EOFError, TimeoutError):
+            added = await self.engines.primary.command("EVAL", NEWER_RECORD, "0")
             self.history.counts["records of a newer version"] += added == b"added"
 
-    async def count_newer_records(self):
-        """Each node says that it could not read purges. It is at rest all the same: it lost no other purge."""
-        for gateway in self.gateways:
-            self.history.counts["unreadable records that a node reported"] += int((await gateway.state()).get("unreadable_total", 0))
+    async def reports_newer_records(self, gateway):
+        """Whether the node counts purges that it could not read, and has said so in its log. If not, it gets one more."""
+        count = int((await gateway.state()).get("unreadable_total", 0))
+        if count and gateway.has_logged(UNREADABLE):
+            self.history.counts[reported_by(gateway.name)] += count
+            return True, count
+        await self.write_newer_record()
+        await asyncio.sleep(0.5)
+        return False, f"{count} records in its metrics, '{UNREADABLE}' in its log: {gateway.has_logged(UNREADABLE)}"
 
     def look_for_ends(self):
         for gateway in self.gateways:
@@ -149,6 +163,11 @@ class World:
         start = time.monotonic()
         self.history.note_fault("-- all faults have ended")
         self.lead_to_primary()
+        if self.newer:
+            for gateway in self.gateways:
+                await self.wait(
+                    f"{gateway.name} reports records of the newer version", lambda gateway=gateway: self.reports_newer_records(gateway)
+                )
         if self.newer and self.cut_off == "validate":
             # Until then, a node validates every response, because it cannot read every purge. Elsewhere no
             # such purge hides one that was lost.
@@ -159,8 +178,6 @@ class World:
         for _ in range(2):
             await self.exchange_markers(start)
         self.rest = max(self.rest, time.monotonic() - start)
-        if self.newer:
-            await self.count_newer_records()
         self.history.counts["times at rest"] += 1
         self.history.note_fault("-- the fleet has come to rest")
         self.history.come_to_rest(NODES)
