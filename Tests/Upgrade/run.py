@@ -73,10 +73,13 @@ class Gateway:
     def __init__(self, bin, store, origin):
         self.bin, self.store, self.origin, self.port = bin, store, origin, None
 
+    def command(self):
+        return [os.path.join(self.bin, "holdfast"), "serve", "--origin", self.origin, "--store", self.store]
+
     async def start(self, *options, port=0, listener=None):
         """With a listener, the process gets it as systemd passes sockets: as descriptor 3."""
         self.log = tempfile.TemporaryFile("w+")
-        command = [os.path.join(self.bin, "holdfast"), "serve", "--origin", self.origin, "--store", self.store, *options]
+        command = [*self.command(), *options]
         if listener:
             command = ["sh", "-c", f'LISTEN_FDS=1 LISTEN_PID=$$ exec "$@" 3<&{listener.fileno()}', "sh", *command]
         else:
@@ -109,8 +112,10 @@ class Gateway:
 class Load:
     """Clients that send requests for as long as the block runs, on new and on kept connections."""
 
-    def __init__(self, port, seed):
-        self.port, self.seed, self.counts = port, seed, {"responses": 0, "hits": 0, "retries": 0}
+    def __init__(self, port, seed, expected=content):
+        """`expected`: returns the content of the origin's response for a path."""
+        self.port, self.seed, self.expected = port, seed, expected
+        self.counts = {"responses": 0, "hits": 0, "retries": 0}
 
     async def __aenter__(self):
         self.runs = True
@@ -170,7 +175,7 @@ class Load:
         head = (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), PATIENCE)).decode().split("\r\n")
         fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
         body = await asyncio.wait_for(reader.readexactly(int(fields["content-length"])), PATIENCE)
-        if " 200 " not in head[0] or body != content(path):
+        if " 200 " not in head[0] or body != self.expected(path):
             raise Failed(f"the response for '{path}' is wrong: {head[0]}, {fields}, {body[:80]}")
         return fields
 
