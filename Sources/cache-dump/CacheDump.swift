@@ -25,6 +25,7 @@ struct CacheDump: AsyncParsableCommand {
               cache-dump backup feed.store /backup/feed.store
               cache-dump recover damaged.store new.store
             """,
+        version: Release.version,
         subcommands: [
             List.self, Show.self, Stats.self, Verify.self, Fleet.self, Backup.self, Recover.self,
         ]

@@ -6,7 +6,7 @@ import Testing
 struct CacheDumpErrorTests {
     @Test(arguments: [
         (["--help"], "EXAMPLES"), (["list", "--help"], "timeToLiveSeconds"), (["show", "--help"], "--body"),
-        (["stats", "--help"], "storedBytes"), ([], "USAGE: cache-dump"),
+        (["stats", "--help"], "storedBytes"), ([], "USAGE: cache-dump"), (["--version"], "development"),
     ])
     func helpExplains(arguments: [String], text: String) async throws {
         let outcome = try await Tool.cacheDump.run(arguments: arguments)

@@ -1,3 +1,4 @@
+import CommandLineSupport
 import FleetTier
 import Foundation
 import HTTPCache
