@@ -346,7 +346,8 @@ let package = Package(
         // The client's side of HTTP/2, for tests that are not about frames.
         .target(name: "HTTP2Client", dependencies: ["CNGHTTP2"], path: "Tests/HTTP2Client"),
         // RFC 9113 and RFC 7541 in raw frames, for the gateway and, by the command, any server:
-        // scripts/h2-cases.
+        // scripts/h2-cases. Every build with tests builds the command, which is one file. In a
+        // package of its own, it would need a second build of NIO.
         .target(name: "HTTP2Cases", dependencies: [nioCore, nioPosix], path: "Tests/HTTP2Cases"),
         .executableTarget(
             name: "h2-cases",
