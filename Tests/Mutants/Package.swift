@@ -254,7 +254,7 @@ let package = Package(
                 "TestSupport", "HoldfastTracing", "LibC", crypto, httpTypes, nioCore, nioPosix, nioSSL, logging,
             ],
             // They compare with pages of the documentation, which are not here.
-            exclude: ["FieldPageTests.swift", "LimitPageTests.swift"]
+            exclude: ["Documentation/FieldPageTests.swift", "Documentation/LimitPageTests.swift"]
         ),
         .testTarget(
             name: "OfflineStoreTests",

@@ -1,1 +1,1 @@
-../../CommandLineTests/ChildProcess.swift
+../../CommandLineTests/Support/ChildProcess.swift

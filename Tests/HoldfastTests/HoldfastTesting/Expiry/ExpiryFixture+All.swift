@@ -1,0 +1,15 @@
+import Foundation
+public import HoldfastTesting
+public import Testing
+
+extension ExpiryFixture: CustomTestStringConvertible {
+    /// The name of the fixture.
+    public var testDescription: String { name }
+
+    /// The fixtures of `Tests/Fixtures/expiry`.
+    static func all(_ file: String = #filePath) throws -> [ExpiryFixture] {
+        let tests = URL(filePath: file).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent()
+        return try load(folder: tests.appending(path: "Fixtures/expiry").path)
+    }
+}
