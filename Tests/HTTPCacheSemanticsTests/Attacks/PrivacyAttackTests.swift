@@ -2,67 +2,26 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-/// Attacks on caches, and mistakes of careless origins. Each test names the mutant, a change of one
-/// line of the policy, that makes it fail.
-@Suite("Attacks", .timeLimit(.minutes(20)), .tags(.attacks))
-struct AttackTests {
-    private func decide(
-        _ policy: CachePolicy,
-        _ pairs: [(String, String)],
-        status: Int = 200,
-        request own: [(String, String)] = [],
-        hasCredentials: Bool = false
-    ) -> Storability {
-        policy.storability(of: response(pairs, status: status), to: request(own), hasCredentials: hasCredentials)
+/// Personal responses that other clients must not get, or that must not be stored at all.
+///
+/// docs/attacks.md, 21–27, 34. Each test names the mutant, a change of one line, that makes it
+/// fail.
+@Suite(.timeLimit(.minutes(20)), .tags(.attacks)) struct PrivacyAttackTests {
+    // MARK: 21: a suffix or an escaped delimiter makes another key
+
+    /// Mutant: `TargetURI.init?(request:)` cuts the path at `;`, or at `%23`, `%3F`.
+    @Test func suffixMakesAnotherKey() throws {
+        let suffixes = [
+            "", "/x.css", ";x.css", "%3Bx.css", "%0ax.css", "%23x.css", "%3Fx.css", "%2Fx.css", "%00x.css", ".css",
+            "?x.css", "!.css",
+        ]
+        let keys = suffixes.compactMap { wire("/account" + $0) }.map { StoreKey(target: $0) }
+        #expect(Set(keys).count == suffixes.count)
+        #expect(wire("/static/..%2faccount") != wire("/account"))
+        #expect(wire("/static/../account") != wire("/account"))
     }
 
-    // Vary is stored and applied; `*` is never reused.
-
-    /// Mutant: `SelectingField.areSameLines` returns `true` in its `default` case.
-    @Test func selectedResponseNeedsItsSelectingField() {
-        let head = stored([("Cache-Control", "max-age=60"), ("Vary", "X-Tenant")], selecting: [("X-Tenant", "a")])
-        #expect(CachePolicy.shared.selectVariant(from: [head], for: request(), at: noon) == nil)
-        #expect(CachePolicy.shared.selectVariant(from: [head], for: request([("x-tenant", "a")]), at: noon) == 0)
-    }
-
-    /// Mutant: `SelectingField.line` looks at the first line only (returns `field` at once).
-    @Test func readsEveryLineOfASelectingField() {
-        let head = stored([("Cache-Control", "max-age=60"), ("Vary", "X-Tenant")], selecting: [("X-Tenant", "a")])
-        let smuggled = request([("X-Tenant", "a"), ("X-Tenant", "b")])
-        #expect(CachePolicy.shared.selectVariant(from: [head], for: smuggled, at: noon) == nil)
-    }
-
-    /// Mutants: `matchesNominated` without its comparison with `*`; `storability` without
-    /// `vary.hasWildcard`.
-    @Test(arguments: ["*", "Accept, *", "*, Accept"])
-    func varyStarIsNeitherStoredNorReused(vary: String) {
-        #expect(decide(.shared, [("Cache-Control", "max-age=60"), ("Vary", vary)]) == .forbidden(.varyAny))
-        let head = stored([("Cache-Control", "max-age=60"), ("Vary", vary)])
-        #expect(CachePolicy.shared.selectVariant(from: [head], for: request(), at: noon) == nil)
-    }
-
-    /// Mutant: `matchesNominated` without `count <= FieldNameList.maximumNames`.
-    @Test func varyOfAThousandNamesNeverMatches() {
-        let vary = (0..<1000).map { "x\($0)" }.joined(separator: ",")
-        let head = stored([("Vary", vary)])
-        #expect(CachePolicy.shared.selectVariant(from: [head], for: request(), at: noon) == nil)
-        #expect(decide(.shared, [("Cache-Control", "max-age=60"), ("Vary", vary)]) == .forbidden(.varyAny))
-    }
-
-    // A partial response is not stored as a whole one. (`RangeTests` covers ranges.)
-
-    /// Mutant: `updated` without `FieldRules.isFixedByContent`.
-    @Test func notModifiedKeepsLengthAndContentRange() throws {
-        let head = stored([("ETag", "\"1\""), ("Content-Length", "5")])
-        let update = response(
-            [("ETag", "\"1\""), ("Content-Range", "bytes 0-0/5"), ("Content-Length", "1")],
-            status: 304
-        )
-        let new = try #require(CachePolicy.shared.freshened(head, by: update, requestTime: noon, responseTime: noon))
-        #expect(new.fields[.contentLength] == "5" && !new.fields.contains(.contentRange))
-    }
-
-    // Authorization, RFC 9111 §3.5.
+    // MARK: 22: Authorization, RFC 9111 §3.5
 
     /// Mutant: `audience` without `directives.mustRevalidate` rejects too much; without the whole
     /// condition, too little.
@@ -73,7 +32,7 @@ struct AttackTests {
     ])
     func sharesAuthorizedResponseOnlyIfOriginAllowsIt(value: String, isStored: Bool) {
         for own in [("Authorization", "Basic x"), ("authorization", "")] {
-            let verdict = decide(.shared, [("Cache-Control", value)], request: [own])
+            let verdict = CachePolicy.shared.verdict(on: [("Cache-Control", value)], request: [own])
             #expect(verdict == (isStored ? .common : .forbidden(.authorization)))
         }
     }
@@ -82,17 +41,17 @@ struct AttackTests {
     /// private cache.
     @Test func storesPrincipalsResponseForThePrincipal() {
         for value in ["max-age=60", "max-age=60, must-revalidate", "private, public, max-age=60"] {
-            #expect(decide(.private, [("Cache-Control", value)], hasCredentials: true) == .principal)
+            #expect(CachePolicy.private.verdict(on: [("Cache-Control", value)], hasCredentials: true) == .principal)
         }
     }
 
-    // Set-Cookie.
+    // MARK: 23: Set-Cookie
 
     /// Mutant: `storesSetCookie` is `true` by default.
     @Test func sharesNoSetCookieByDefault() {
         for value in ["public, max-age=60", "s-maxage=60", "max-age=60"] {
             let pairs = [("Cache-Control", value), ("Set-Cookie", "session=secret")]
-            #expect(decide(.shared, pairs) == .forbidden(.setCookie))
+            #expect(CachePolicy.shared.verdict(on: pairs) == .forbidden(.setCookie))
         }
     }
 
@@ -103,12 +62,12 @@ struct AttackTests {
         for value in [
             "max-age=60", "max-age=60, must-revalidate", "max-age=60, no-cache=\"set-cookie\"", "max-age=60, immutable",
         ] {
-            #expect(decide(policy, [("Cache-Control", value), cookie]) == .forbidden(.setCookie))
+            #expect(policy.verdict(on: [("Cache-Control", value), cookie]) == .forbidden(.setCookie))
         }
-        #expect(decide(policy, [("Cache-Control", "public, max-age=60"), cookie]) == .common)
+        #expect(policy.verdict(on: [("Cache-Control", "public, max-age=60"), cookie]) == .common)
         // A targeted field decides, here as everywhere.
         let targeted = [("Cache-Control", "public, max-age=60"), ("CDN-Cache-Control", "max-age=60"), cookie]
-        #expect(decide(policy, targeted) == .forbidden(.setCookie))
+        #expect(policy.verdict(on: targeted) == .forbidden(.setCookie))
     }
 
     /// Mutant: `updated` appends every field of the update at once.
@@ -133,7 +92,7 @@ struct AttackTests {
         #expect(update == .unrelated)
     }
 
-    // Requests with Cookie.
+    // MARK: 24: requests with Cookie
 
     /// Mutant: `isForOthers` is `false`.
     @Test(.tags(.rfc9111Stale)) func requestWithCookieNeedsValidationInSharedCache() {
@@ -163,14 +122,67 @@ struct AttackTests {
         #expect(Reuse.ValidationReason.requestCredentials.forwardReason == .request)
     }
 
-    // no-store and private.
+    // MARK: 25: secrets
+
+    /// Mutants: `TargetURI.description` is `uri`; `Redaction.query` separates only at `&`;
+    /// `uriText` searches for secrets after the first `?` only.
+    @Test(arguments: [
+        "https://a.example/cb?token=s3cret", "https://a.example/cb?a=1;access_token=s3cret",
+        "https://a.example/cb?a[sig]=s3cret",
+        "https://a.example/cb?%74oken=s3cret", "https://a.example/cb#access_token=s3cret",
+        "https://a.example/cb?a=1#id_token=s3cret", "https://a.example/cb#a=1&access_token=s3cret",
+        "https://a.example/cb?a=1?token=s3cret",
+        "https://user:s3cret@a.example/", "ftp://a.example/cb#access_token=s3cret",
+        "htp://s3cret@a.example/?token=s3cret",
+        "https://a.example/%FF?code=s3cret", "https://a.example:x/?password=s3cret#token=s3cret",
+    ])
+    func nothingShownContainsASecret(text: String) {
+        #expect(!Redaction.uriText(text).contains("s3cret"))
+        do {
+            let target = try TargetURI(text)
+            for shown in ["\(target)", String(reflecting: target), "\([target])", target.redacted] {
+                #expect(!shown.contains("s3cret"), "\(shown)")
+            }
+            let key = StoreKey(partition: .principal("u"), target: target)
+            for shown in ["\(key)", String(reflecting: key), "\(key.components)"] {
+                #expect(!shown.contains("s3cret"), "\(shown)")
+            }
+        } catch {
+            for shown in ["\(error)", String(reflecting: error)] { #expect(!shown.contains("s3cret"), "\(shown)") }
+        }
+    }
+
+    // MARK: 26: tenants
+
+    /// No principal's name gives the common partition, another principal's keys, or those of
+    /// credentials.
+    ///
+    /// Mutants: `CanonicalWriter.write(partition:)` writes 0 for a principal's kind, or 1 for that
+    /// of credentials, or leaves out the name or digest.
+    @Test func tenantsShareNoKey() throws {
+        let target = try #require(wire("/"))
+        let partitions: [StoreKey.Partition] = [
+            .common, .principal(""), .principal("\u{0}"), .principal("a"), .principal("b"), .principal("a "),
+            .principal("A"),
+            .credentials([]), .credentials([0]), .credentials(Array("a".utf8)), .credentials(Array("b".utf8)),
+            .job(""), .job("a"), .job("b"),
+        ]
+        let keys = partitions.map { StoreKey(partition: $0, target: target) }
+        #expect(Set(keys.map(\.bytes)).count == partitions.count)
+        for (partition, key) in zip(partitions, keys) {
+            #expect(key.components.partition == partition)
+            #expect(key.inPartition(.common) == keys[0])
+        }
+    }
+
+    // MARK: 27: no-store and private
 
     /// Mutants: `refusal` without `noStore`, without `isPrivate`; `forbidsStorage` without
     /// `noStore`.
     @Test(.tags(.rfc9111Stale)) func noStoreAndPrivateAreNeitherStoredNorServed() {
         for value in ["no-store", "max-age=60, No-Store", "public, no-store, s-maxage=60", "no-store=\"x\""] {
             for policy in [CachePolicy.shared, .private] {
-                #expect(decide(policy, [("Cache-Control", value)]) == .forbidden(.responseNoStore))
+                #expect(policy.verdict(on: [("Cache-Control", value)]) == .forbidden(.responseNoStore))
             }
             // A 304 can bring it later.
             let head = stored([("Date", noonDate), ("Cache-Control", "max-age=60"), ("Cache-Control", value)])
@@ -178,75 +190,15 @@ struct AttackTests {
             #expect(CachePolicy.shared.staleUse(of: head) == .forbidden(by: "no-store"))
         }
         for value in ["private", "Private, max-age=60, public", "private=\"\", max-age=60", "private=x y"] {
-            #expect(decide(.shared, [("Cache-Control", value)]) == .forbidden(.privateResponse))
+            #expect(CachePolicy.shared.verdict(on: [("Cache-Control", value)]) == .forbidden(.privateResponse))
         }
         #expect(
-            decide(.shared, [("Cache-Control", "max-age=60")], request: [("Cache-Control", "no-store")])
+            CachePolicy.shared.verdict(on: [("Cache-Control", "max-age=60")], request: [("Cache-Control", "no-store")])
                 == .forbidden(.requestNoStore)
         )
     }
 
-    // Errors that a malformed request provokes.
-
-    /// `ProvokedErrorTests` covers which of them are stored.
-    ///
-    /// Mutants: `needsExplicitFreshness` without one of its codes; `lifetime` without the cap.
-    @Test(arguments: [400, 405, 413, 414, 501])
-    func provokedErrorNeedsARuleAndLivesAMinuteAtMost(status: Int) {
-        for policy in [CachePolicy.shared, .private] {
-            for value in ["public", "max-age=60", "public, max-age=86400"] {
-                #expect(decide(policy, [("Cache-Control", value)], status: status) == .forbidden(.statusProvoked))
-            }
-            for value in ["max-age=86400", "max-age=86400, s-maxage=86400, immutable"] {
-                #expect(policy.lifetimeSeconds([("Cache-Control", value)], status: status) == 60)
-            }
-            #expect(
-                policy.lifetimeSeconds(
-                    [("Date", noonDate), ("Expires", "Sun, 01 Mar 2027 12:00:00 GMT")],
-                    status: status
-                ) == 60
-            )
-            #expect(policy.lifetimeSeconds([("Cache-Control", "max-age=5")], status: status) == 5)
-        }
-    }
-
-    /// Mutant: the cap is a constant.
-    @Test func policySetsTheLifetimeCapOfErrors() {
-        let policy = CachePolicy(kind: .shared, maximumErrorLifetime: 5)
-        #expect(policy.lifetimeSeconds([("Cache-Control", "max-age=60")], status: 400) == 5)
-        #expect(
-            CachePolicy(kind: .shared, maximumErrorLifetime: -1).lifetimeSeconds(
-                [("Cache-Control", "max-age=60")],
-                status: 400
-            ) == 0
-        )
-        #expect(policy.lifetimeSeconds([("Cache-Control", "max-age=60")], status: 404) == 60)
-    }
-
-    /// Mutant: `extensions` without its guard.
-    @Test(.tags(.rfc5861)) func provokedErrorIsNeverServedStale() {
-        let head = stored(
-            [("Date", noonDate), ("Cache-Control", "max-age=60, stale-while-revalidate=86400, stale-if-error=86400")],
-            status: 400
-        )
-        let reuse = CachePolicy.shared.reuse(of: head, for: request(), at: noon.adding(milliseconds: 61_000))
-        #expect(reuse.decision == .validate(.stale) && !reuse.allowsStaleOnError)
-    }
-
-    /// Mutant: the cap is applied to the caller's expiry.
-    @Test func callersExpiryIsNotCapped() {
-        let head = stored([], status: 400, explicitExpiry: noon.adding(milliseconds: 3_600_000))
-        #expect(CachePolicy.shared.decision(head, after: 3599) == .fresh)
-    }
-
-    /// Mutant: `isAboutTheRequest` without 431.
-    @Test func neverStoresA431() {
-        #expect(
-            decide(.shared, [("Cache-Control", "public, max-age=60")], status: 431) == .forbidden(.statusAboutRequest)
-        )
-    }
-
-    // Connection removes no field that is in the key or protects.
+    // MARK: 34: Connection removes no field that is in the key or protects
 
     /// Mutant: `isProtectedInRequests` without one of its names.
     @Test(arguments: [

@@ -7,8 +7,7 @@ import Testing
 ///
 /// Mutants: resets that cost nothing, windows that open byte by byte and are used byte by byte,
 /// fields that are counted after decoding.
-@Suite("Attacks by HTTP/2", .timeLimit(.minutes(20)))
-struct HTTP2AttackTests {
+@Suite(.timeLimit(.minutes(20))) struct HTTP2AttackTests {
     private static let calm: UInt32 = 11
 
     /// Sends many turns at once, and waits for the end of the connection. The gateway's patience
@@ -38,14 +37,16 @@ struct HTTP2AttackTests {
         }
     }
 
-    @Test("Rapid reset") func endsRapidResets() async throws {
+    /// Rapid reset.
+    @Test func endsRapidResets() async throws {
         try await withGateway { gateway, _ in
             let end = try await end(gateway) { [FrameClient.get("/\($0)", on: $0), FrameClient.reset($0)] }
             #expect(end == Self.calm)
         }
     }
 
-    @Test("Resets that the gateway is made to send") func endsProvokedResets() async throws {
+    /// Resets that the gateway is made to send.
+    @Test func endsProvokedResets() async throws {
         try await withGateway { gateway, _ in
             // A window beyond its limit is an error of the stream. RFC 9113 §6.9.1
             let end = try await end(gateway) { stream in
@@ -55,7 +56,8 @@ struct HTTP2AttackTests {
         }
     }
 
-    @Test("Settings, pings, and DATA without content") func endsFloods() async throws {
+    /// Settings, pings, and DATA without content.
+    @Test func endsFloodsOfFramesWithoutContent() async throws {
         try await withGateway { gateway, _ in
             #expect(try await end(gateway) { _ in [FrameClient.settings([])] } == Self.calm)
             let ping = FrameClient.Frame(type: FrameClient.Frame.ping, payload: [1, 2, 3, 4, 5, 6, 7, 8])
@@ -72,14 +74,16 @@ struct HTTP2AttackTests {
         }
     }
 
-    @Test("Requests that nghttp2 refuses") func endsMalformedRequests() async throws {
+    /// Requests that nghttp2 refuses.
+    @Test func endsMalformedRequests() async throws {
         try await withGateway { gateway, _ in
             let end = try await end(gateway) { [FrameClient.get("/", on: $0, fields: [("A", "b")])] }
             #expect(end == Self.calm)
         }
     }
 
-    @Test("Bombs that are refused one by one: 70 bytes for 280,000") func endsSmallBombs() async throws {
+    /// Bombs that are refused one by one: 70 bytes for 280,000.
+    @Test func endsSmallBombs() async throws {
         try await withGateway { gateway, _ in
             let first = [UInt8(0x40)] + FrameClient.text("a") + FrameClient.text(String(repeating: "b", count: 4000))
             let bombs = [UInt8](repeating: 0xBE, count: 70)
@@ -99,7 +103,8 @@ struct HTTP2AttackTests {
         }
     }
 
-    @Test("A head that is never complete") func endsSlowHeads() async throws {
+    /// A head that is never complete.
+    @Test func endsHeadsThatNeverEnd() async throws {
         try await RawOrigin.with(respond: { _ in .silence }) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
@@ -117,7 +122,8 @@ struct HTTP2AttackTests {
         }
     }
 
-    @Test("A client that sends byte by byte does not put its end off") func endsHeadsByteByByte() async throws {
+    /// A client that sends byte by byte does not put its end off.
+    @Test func endsHeadsByteByByte() async throws {
         try await RawOrigin.with([.ok("fine")]) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
@@ -144,7 +150,8 @@ struct HTTP2AttackTests {
         }
     }
 
-    @Test("Nor does one that reads nothing, and pings") func endsClosedWindowsInSpiteOfPings() async throws {
+    /// A client that reads nothing, and pings, does not put its end off.
+    @Test func endsClosedWindowsDespitePings() async throws {
         let content = String(repeating: "x", count: 100_000)
         try await RawOrigin.with([.ok(content, fields: "Cache-Control: max-age=60\r\n")]) { origin in
             try await RunningGateway.with(
@@ -172,7 +179,8 @@ struct HTTP2AttackTests {
         }
     }
 
-    @Test("Uploads that stop get 408, and their connection goes on") func endsStoppedUploads() async throws {
+    /// Uploads that stop get 408, and their connection continues.
+    @Test func endsStoppedUploads() async throws {
         try await RawOrigin.with(respond: { $0.target == "/fine" ? .ok("fine") : .silence }) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
@@ -198,7 +206,8 @@ struct HTTP2AttackTests {
         }
     }
 
-    @Test("Many requests of one connection leave a place to another one") func leavesPlacesToOthers() async throws {
+    /// Many requests of one connection leave a permit to another connection.
+    @Test func leavesPermitsToOtherConnections() async throws {
         try await RawOrigin.with(respond: { _ in .silence }) { origin in
             try await RunningGateway.with(
                 origin: origin.url,
@@ -226,7 +235,8 @@ struct HTTP2AttackTests {
         }
     }
 
-    @Test("A field section in endless CONTINUATION frames") func endsContinuations() async throws {
+    /// A field section in endless CONTINUATION frames.
+    @Test func endsContinuations() async throws {
         try await withGateway { gateway, _ in
             try await RawClient.with(port: gateway.port) { raw in
                 let client = FrameClient(raw)
@@ -247,7 +257,8 @@ struct HTTP2AttackTests {
         }
     }
 
-    @Test("A bomb: one field of 4,000 bytes in the table, named by one byte each") func endsBombs() async throws {
+    /// A bomb: one field of 4,000 bytes in the table, named by one byte each.
+    @Test func endsBombs() async throws {
         try await withGateway { gateway, _ in
             let first = [UInt8(0x40)] + FrameClient.text("a") + FrameClient.text(String(repeating: "b", count: 4000))
             let bomb = FrameClient.get("/", on: 1).payload + first + [UInt8](repeating: 0xBE, count: 12_000)
@@ -262,7 +273,8 @@ struct HTTP2AttackTests {
         }
     }
 
-    @Test("A window that opens byte by byte") func sendsNoTinyFrames() async throws {
+    /// A window that opens byte by byte.
+    @Test func sendsNoTinyFrames() async throws {
         let content = String(repeating: "x", count: 100_000)
         try await RawOrigin.with([.ok(content, fields: "Cache-Control: max-age=60\r\n")]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
@@ -310,7 +322,8 @@ struct HTTP2AttackTests {
         }
     }
 
-    @Test("A client that opens no window is ended in time, and holds nobody up") func endsClosedWindows() async throws {
+    /// A client that opens no window is ended in time, and delays no other client.
+    @Test func endsClosedWindows() async throws {
         let content = String(repeating: "x", count: 100_000)
         try await RawOrigin.with([.ok(content, fields: "Cache-Control: max-age=60\r\n")]) { origin in
             try await RunningGateway.with(
@@ -331,7 +344,8 @@ struct HTTP2AttackTests {
         }
     }
 
-    @Test("More streams than there are places") func refusesFurtherStreams() async throws {
+    /// More streams than there are permits.
+    @Test func refusesFurtherStreams() async throws {
         try await withGateway { gateway, _ in
             try await RawClient.with(port: gateway.port) { raw in
                 let client = FrameClient(raw)
