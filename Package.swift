@@ -319,7 +319,7 @@ let package = Package(
         ),
 
         // Code that several test targets use: contracts of protocols that are not public, folders,
-        // logs, sockets, certificates, processor time.
+        // logs, child processes, sockets, certificates, processor time.
         .target(
             name: "TestSupport",
             dependencies: ["HTTPCacheSemantics", "HTTPCache", "HoldfastTesting", httpTypes, nioSSL, logging],
@@ -365,7 +365,10 @@ let package = Package(
 
         // The tests, in the order of their modules.
         .testTarget(name: "CacheEvictionTests", dependencies: ["CacheEviction", "HoldfastTesting"]),
-        .testTarget(name: "HTTPCacheSemanticsTests", dependencies: ["HTTPCacheSemantics", httpTypes]),
+        .testTarget(
+            name: "HTTPCacheSemanticsTests",
+            dependencies: ["HTTPCacheSemantics", "HoldfastTesting", httpTypes]
+        ),
         .testTarget(
             name: "HTTPCacheTests",
             dependencies: [

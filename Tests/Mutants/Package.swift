@@ -229,7 +229,10 @@ let package = Package(
             name: "HoldfastMetricsTests",
             dependencies: ["HoldfastMetrics", metrics]
         ),
-        .testTarget(name: "HTTPCacheSemanticsTests", dependencies: ["HTTPCacheSemantics", httpTypes]),
+        .testTarget(
+            name: "HTTPCacheSemanticsTests",
+            dependencies: ["HTTPCacheSemantics", "HoldfastTesting", httpTypes]
+        ),
         .testTarget(
             name: "HTTPCacheTests",
             dependencies: [

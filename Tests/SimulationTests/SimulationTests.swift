@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastTesting
 import Testing
 
 /// Random workloads, which a seed determines, judged by an independent oracle.
@@ -103,7 +104,7 @@ import Testing
     private static func waitOnAnActor() async {
         let staysOnThread = try? await SerialThread.run(
             order: .first,
-            generator: SeededGenerator(1),
+            generator: SeededRandom(seed: 1),
             limit: .seconds(600)  // a guard
         ) { _ in
             for _ in 0..<100 where await !Waiter().staysOnThread() { return false }

@@ -1,6 +1,7 @@
 import Foundation
 import SampleOrigin
 import Synchronization
+import TestSupport
 import Testing
 
 /// The commands for a fleet, with real gateways and a real `redis-server`.

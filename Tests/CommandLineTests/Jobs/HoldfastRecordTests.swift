@@ -1,6 +1,7 @@
 import Foundation
 import HoldfastTesting
 import SampleOrigin
+import TestSupport
 import Testing
 
 /// `holdfast record`, `holdfast replay` and `holdfast jobs`, on built commands.

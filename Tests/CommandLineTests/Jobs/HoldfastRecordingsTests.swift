@@ -1,5 +1,6 @@
 import Foundation
 import SampleOrigin
+import TestSupport
 import Testing
 
 /// Recordings in a running gateway, with the built gateway, the built commands and curl.

@@ -1,5 +1,6 @@
 import Foundation
 import SampleOrigin
+import TestSupport
 import Testing
 
 /// Modes of origins and routes, and drains, with the built gateway, the built command and curl.

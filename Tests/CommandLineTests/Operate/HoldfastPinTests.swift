@@ -1,5 +1,6 @@
 import Foundation
 import SampleOrigin
+import TestSupport
 import Testing
 
 /// Pins of a running gateway and of a closed store, with the built commands and with curl.

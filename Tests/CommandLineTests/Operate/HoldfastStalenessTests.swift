@@ -1,5 +1,6 @@
 import Foundation
 import SampleOrigin
+import TestSupport
 import Testing
 
 /// Extensions of staleness of the built gateway, with the built command and with curl.

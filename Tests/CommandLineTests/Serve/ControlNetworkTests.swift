@@ -1,5 +1,6 @@
 import Foundation
 import SampleOrigin
+import TestSupport
 import Testing
 
 /// The control plane of the built gateway on a port, over sockets: who may use it and what it

@@ -1,5 +1,6 @@
 import Foundation
 import SampleOrigin
+import TestSupport
 import Testing
 
 /// `GET /metrics` of the built gateway, scraped with curl.

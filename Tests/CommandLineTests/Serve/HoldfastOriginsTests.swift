@@ -1,5 +1,6 @@
 import Foundation
 import SampleOrigin
+import TestSupport
 import Testing
 
 /// `origins` of the configuration, with the built program and a server of Python's TLS that demands

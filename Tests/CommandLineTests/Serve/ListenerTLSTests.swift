@@ -1,5 +1,6 @@
 import Foundation
 import SampleOrigin
+import TestSupport
 import Testing
 
 /// TLS of the built gateway, with curl as the client and certificates of openssl.

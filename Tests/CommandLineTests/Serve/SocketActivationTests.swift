@@ -1,5 +1,6 @@
 import Foundation
 import SampleOrigin
+import TestSupport
 import Testing
 
 /// The built gateway on a socket that a service manager keeps. The test is the manager.

@@ -1,5 +1,6 @@
 import Foundation
 import SampleOrigin
+import TestSupport
 import Testing
 
 /// `holdfast serve --takeover`: a new process replaces the built gateway that runs on its store.

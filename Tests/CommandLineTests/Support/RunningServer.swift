@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// `holdfast serve` as a separate process, whose log can be read while it runs.

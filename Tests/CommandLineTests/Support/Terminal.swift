@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A terminal that runs a command, with a person who has typed the answer already.

@@ -1,4 +1,5 @@
 import HTTPTypes
+import HoldfastTesting
 import Testing
 
 @testable import HTTPCacheSemantics
@@ -72,7 +73,7 @@ struct ResponseDirectivesTests {
 
     @Test(arguments: [UInt64(1), 77, 4_242])
     func parsersNeverTrap(seed: UInt64) {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SeededRandom(seed: seed)
         let alphabet = Array("max-age=\"\\, ;1*W/no-cachepr".utf8) + [0x80, 0xFF, 0x09]
         for _ in 0..<4_000 {
             let bytes: [UInt8] = (0..<Int.random(in: 0...20, using: &generator)).map { _ in

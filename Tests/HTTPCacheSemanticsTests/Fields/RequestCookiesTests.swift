@@ -1,5 +1,6 @@
 import HTTPCacheSemantics
 import HTTPTypes
+import HoldfastTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct RequestCookiesTests {
@@ -62,7 +63,7 @@ import Testing
             "A", "_ga", "-",
         ]
         for seed in 0..<20_000 as Range<UInt64> {
-            var generator = SeededGenerator(seed: seed)
+            var generator = SeededRandom(seed: seed)
             let line = (0..<Int.random(in: 1...9, using: &generator)).map { _ in
                 pieces[Int.random(in: 0..<pieces.count, using: &generator)]
             }.joined()

@@ -1,5 +1,6 @@
 import HTTPCacheSemantics
 import HTTPTypes
+import HoldfastTesting
 import Testing
 
 /// Changes that rules make to targets and `Accept-Encoding`.
@@ -60,7 +61,7 @@ import Testing
     /// For every query: a second rewriting changes nothing, pieces keep their bytes, and those of
     /// one name keep their order.
     @Test(arguments: 0..<200 as Range<UInt64>) func rewritingKeepsTheOtherParameters(seed: UInt64) throws {
-        var random = SeededGenerator(seed: seed)
+        var random = SeededRandom(seed: seed)
         let pieces = (0..<Int.random(in: 1...8, using: &random)).map { _ in
             (0..<Int.random(in: 0...5, using: &random)).map { _ in
                 ["a", "b", "=", "%61", "%3D", ";", "+", "?", "%26", "*"].randomElement(using: &random) ?? "a"

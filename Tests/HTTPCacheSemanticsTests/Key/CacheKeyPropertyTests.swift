@@ -1,5 +1,6 @@
 import HTTPCacheSemantics
 import HTTPTypes
+import HoldfastTesting
 import Testing
 
 /// Properties of the key over random requests.
@@ -9,7 +10,7 @@ import Testing
 struct CacheKeyPropertyTests {
     static let seeds: [UInt64] = [1, 0xC0FFEE, 20_260_301]
 
-    private func components(_ generator: inout SeededGenerator) throws -> StoreKey.Components {
+    private func components(_ generator: inout SeededRandom) throws -> StoreKey.Components {
         let partition: StoreKey.Partition =
             switch Int.random(in: 0..<4, using: &generator) {
             case 0: .common
@@ -42,7 +43,7 @@ struct CacheKeyPropertyTests {
 
     @Test(arguments: seeds)
     func encodingAndDecodingAreInverse(seed: UInt64) throws {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SeededRandom(seed: seed)
         for round in 0..<800 {
             let parts = try components(&generator)
             let key = StoreKey(
@@ -62,7 +63,7 @@ struct CacheKeyPropertyTests {
 
     @Test(arguments: seeds)
     func differentRequestsHaveDifferentKeys(seed: UInt64) throws {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SeededRandom(seed: seed)
         var seen: [[UInt8]: String] = [:]
         for round in 0..<800 {
             let parts = try components(&generator)
@@ -99,7 +100,7 @@ struct CacheKeyPropertyTests {
     /// spelling of the same key.
     @Test(arguments: seeds)
     func damagedBytesNeverDecodeToTheSameKey(seed: UInt64) throws {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SeededRandom(seed: seed)
         for round in 0..<1_500 {
             let parts = try components(&generator)
             let key = StoreKey(
@@ -137,7 +138,7 @@ struct CacheKeyPropertyTests {
 
     @Test(arguments: seeds)
     func decoderNeverTraps(seed: UInt64) {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SeededRandom(seed: seed)
         for _ in 0..<4_000 {
             var bytes: [UInt8] = (0..<Int.random(in: 0...24, using: &generator)).map { _ in
                 .random(in: 0...255, using: &generator)

@@ -1,3 +1,4 @@
+import HoldfastTesting
 import Testing
 
 @testable import HTTPCacheSemantics
@@ -57,7 +58,7 @@ import Testing
     }
 
     @Test func normalFormIsIdempotent() {
-        var generator = SeededGenerator(seed: 62)
+        var generator = SeededRandom(seed: 62)
         let parts = ["/", "a", "%61", "%2f", "%2F", ";", "x", "//", "%3b", ".", "?", "~", "%7e", "%C3%a9"]
         for _ in 0..<20_000 {
             let text =

@@ -1,5 +1,6 @@
 import HTTPCacheSemantics
 import HTTPTypes
+import HoldfastTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(20)), .tags(.key)) struct TargetPrefixTests {
@@ -57,7 +58,7 @@ import Testing
     }
 
     @Test func comparingBytesAgreesWithComparingTargets() throws {
-        var generator = SeededGenerator(seed: 1)
+        var generator = SeededRandom(seed: 1)
         let words = ["", "a", "b", "/", "?", "a/", "%2F", "="]
         func text() -> String {
             let host = ["a.example", "b.example", "a.example:8080"].randomElement(using: &generator) ?? ""
@@ -86,7 +87,7 @@ import Testing
         // A key that is cut before the end of its path is not a key.
         for count in 0..<(key.count - 4) { #expect(!covers(prefix, Array(key.prefix(count)))) }
         for count in 0..<prefix.count { #expect(!covers(Array(prefix.prefix(count)), key)) }
-        var generator = SeededGenerator(seed: 1)
+        var generator = SeededRandom(seed: 1)
         for _ in 0..<5000 {
             var (broken, other) = (key, prefix)
             broken[Int.random(in: broken.indices, using: &generator)] = .random(in: .min ... .max, using: &generator)

@@ -1,5 +1,6 @@
 import HTTPCacheSemantics
 import HTTPTypes
+import HoldfastTesting
 import Testing
 
 @Suite("Cache-Status: parsing and appending, RFC 9211", .timeLimit(.minutes(20)), .tags(.rfc9211))
@@ -122,7 +123,7 @@ struct CacheStatusReadingTests {
 
     @Test(arguments: [51, 52])
     func appendsOursToAnyField(seed: UInt64) {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SeededRandom(seed: seed)
         let pieces = [
             "a", "hit", "ttl", "=", "(", ")", "\"a\"", "\"", "?1", "?", ",", ";", " ", "1", "-", ".", ":", "@", "%\"",
             "*", "\\", "999999999999999", "\t", "é",

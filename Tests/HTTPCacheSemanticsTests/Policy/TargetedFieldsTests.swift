@@ -1,4 +1,5 @@
 import HTTPTypes
+import HoldfastTesting
 import Testing
 
 @testable import HTTPCacheSemantics
@@ -99,7 +100,7 @@ struct TargetedFieldsTests {
 
     /// Every field that the quick reader accepts has the same meaning for the general parser.
     @Test func quickReaderAgreesWithTheGeneralParser() {
-        var generator = SeededGenerator(seed: 9213)
+        var generator = SeededRandom(seed: 9213)
         let pieces = [
             "max-age", "no-cache", "private", "no-store", "s-maxage", "public", "x", "*a", "=", "=60", "=?0", "=?1",
             "=\"a, b\"",

@@ -1,5 +1,6 @@
 import HTTPCacheSemantics
 import HTTPTypes
+import HoldfastTesting
 import Testing
 
 @Suite("Vary, RFC 9111 §4.1", .timeLimit(.minutes(20)), .tags(.rfc9111Vary))
@@ -58,7 +59,7 @@ struct VaryTests {
     /// One line is compared in place, several are normalized first; the results agree.
     @Test(arguments: ["Foo", "Accept-Encoding"])
     func oneLineAndSeveralCompareAlike(name: String) {
-        var random = SeededGenerator(seed: 20)
+        var random = SeededRandom(seed: 20)
         let words = ["a", "B", "b", "a;q=1", "a; q=1", "\"x\"", ""]
         func list() -> [String] {
             (0..<Int.random(in: 0...4, using: &random)).map { _ in words.randomElement(using: &random) ?? "" }

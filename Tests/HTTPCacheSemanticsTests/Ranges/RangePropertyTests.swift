@@ -1,5 +1,6 @@
 import HTTPCacheSemantics
 import HTTPTypes
+import HoldfastTesting
 import Testing
 
 /// The bytes of a representation; neighbors differ.
@@ -14,7 +15,7 @@ struct RangePropertyTests {
         var text: String
         var contains: (_ offset: Int, _ length: Int) -> Bool
 
-        init(_ generator: inout SeededGenerator, length: Int) {
+        init(_ generator: inout SeededRandom, length: Int) {
             let first = Int.random(in: 0...(length + 5), using: &generator)
             let more = Int.random(in: 0...(length + 5), using: &generator)
             switch Int.random(in: 0..<3, using: &generator) {
@@ -67,7 +68,7 @@ struct RangePropertyTests {
 
     @Test(arguments: [1, 2, 3, 4])
     func servesExactlyTheRequestedBytes(seed: UInt64) throws {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SeededRandom(seed: seed)
         for round in 0..<2000 {
             let length = Int.random(in: 1...60, using: &generator)
             let whole = model(length)
@@ -112,7 +113,7 @@ struct RangePropertyTests {
 
     @Test(arguments: [11, 12, 13, 14])
     func combinedPartsMatchTheModel(seed: UInt64) throws {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SeededRandom(seed: seed)
         var completed = 0
         for round in 0..<300 {
             let length = Int.random(in: 1...80, using: &generator)
@@ -169,7 +170,7 @@ struct RangePropertyTests {
 
     @Test(arguments: [21, 22])
     func fieldsNeverTrap(seed: UInt64) {
-        var generator = SeededGenerator(seed: seed)
+        var generator = SeededRandom(seed: seed)
         let pieces = [
             "bytes", "=", " ", "-", ",", "/", "*", "0", "1", "9", "99", "9223372036854775807", "9223372036854775808",
             "18446744073709551616", "\"v1\"", "W/", "a", ";", "\t", noonDate, "é",

@@ -1,12 +1,13 @@
 import HTTPCacheSemantics
 import HTTPTypes
+import HoldfastTesting
 
 /// Random policies, stored responses, responses and instants, made of the values that decisions
 /// depend on.
 struct RandomMessages {
-    private var generator: SeededGenerator
+    private var generator: SeededRandom
 
-    init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
+    init(seed: UInt64) { generator = SeededRandom(seed: seed) }
 
     /// The validators in use: few, so that many pairs agree.
     static let tags = ["\"1\"", "\"2\"", "W/\"1\"", "W/\"2\"", "unquoted", "", "\"1\", \"2\""]

@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastTesting
 
 /// Runs Swift concurrency on one dedicated thread, in an order that a seed determines, so that a
 /// run can be repeated exactly.
@@ -39,11 +40,11 @@ final class SerialThread: @unchecked Sendable {
     private var ready: [Step] = []
     private var firstReady = 0
     private var idle: CheckedContinuation<Void, Never>?
-    private var generator: SeededGenerator
+    private var generator: SeededRandom
     private let order: Order
     private(set) var jobCount = 0
 
-    private init(order: Order, generator: SeededGenerator) {
+    private init(order: Order, generator: SeededRandom) {
         self.order = order
         self.generator = generator
     }
@@ -71,7 +72,7 @@ final class SerialThread: @unchecked Sendable {
     /// Runs a body to its end, on a new thread.
     static func run<Value: Sendable>(
         order: Order,
-        generator: SeededGenerator,
+        generator: SeededRandom,
         limit: Duration,
         _ body: @escaping @Sendable (SerialThread) async -> Value
     ) async throws -> Value {

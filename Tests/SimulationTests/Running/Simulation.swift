@@ -17,7 +17,7 @@ final class Simulation: @unchecked Sendable {
     let steering: SimulatedOperator
     let thread: SerialThread
     let oracle: Oracle
-    private var generator: SeededGenerator
+    private var generator: SeededRandom
     private var step = 0
     private var hits = 0
 
@@ -37,13 +37,13 @@ final class Simulation: @unchecked Sendable {
     ///
     /// - Parameter exchanges: callers at least.
     static func run(seed: UInt64, exchanges: Int) async -> Report {
-        var generator = SeededGenerator(seed, part: 1)
+        var generator = SeededRandom(seed: seed, part: 1)
         let configuration = Configuration(&generator)
         let drawn = generator
         do {
             return try await SerialThread.run(
                 order: configuration.order,
-                generator: SeededGenerator(seed, part: 2),
+                generator: SeededRandom(seed: seed, part: 2),
                 limit: .seconds(120)
             ) { thread in
                 let simulation = Simulation(seed, configuration, drawn, thread)
@@ -55,15 +55,15 @@ final class Simulation: @unchecked Sendable {
         }
     }
 
-    private init(_ seed: UInt64, _ configuration: Configuration, _ generator: SeededGenerator, _ thread: SerialThread) {
+    private init(_ seed: UInt64, _ configuration: Configuration, _ generator: SeededRandom, _ thread: SerialThread) {
         let world = World(configuration)
         self.world = world
         self.thread = thread
         self.generator = generator
-        origin = SimulatedOrigin(world, SeededGenerator(seed, part: 3))
-        store = SimulatedStore(world, SeededGenerator(seed, part: 4))
+        origin = SimulatedOrigin(world, SeededRandom(seed: seed, part: 3))
+        store = SimulatedStore(world, SeededRandom(seed: seed, part: 4))
         oracle = Oracle(world: world)
-        let jitter = Jitter(SeededGenerator(seed, part: 5))
+        let jitter = Jitter(SeededRandom(seed: seed, part: 5))
         engine = CacheEngine(
             store: store,
             transport: origin,
@@ -75,13 +75,13 @@ final class Simulation: @unchecked Sendable {
             logger: Logger(label: "simulation", factory: { _ in SwiftLogNoOpLogHandler() })
         )
         origin.engine = engine
-        steering = SimulatedOperator(world, engine, store, SeededGenerator(seed, part: 6))
+        steering = SimulatedOperator(world, engine, store, SeededRandom(seed: seed, part: 6))
     }
 
     private final class Jitter: @unchecked Sendable {
         // Unchecked: see ``World``.
-        private var generator: SeededGenerator
-        init(_ generator: SeededGenerator) { self.generator = generator }
+        private var generator: SeededRandom
+        init(_ generator: SeededRandom) { self.generator = generator }
         func next() -> Double { Double(generator.next() >> 11) * 0x1p-53 }
     }
 

@@ -1,4 +1,5 @@
 import HTTPTypes
+import HoldfastTesting
 import NIOCore
 
 /// The identity of a body. It determines the bytes, so every served byte can be traced to its
@@ -19,7 +20,7 @@ struct Representation: Hashable, Sendable {
     var bytes: ByteBuffer {
         var seed = UInt64(resource &* 1_000_003 &+ version) &* 31 &+ UInt64(status) &+ (UInt64(serial) << 32)
         for byte in variant.utf8 { seed = (seed ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        var generator = SeededGenerator(seed, part: 7)
+        var generator = SeededRandom(seed: seed, part: 7)
         var buffer = ByteBuffer()
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: length + 8) { bytes in
             for offset in stride(from: 0, to: length, by: 8) {
@@ -95,7 +96,7 @@ extension Resource {
     ]
 
     /// Another state of the resource: another version, described anew.
-    mutating func change(at now: Int64, _ generator: inout SeededGenerator) {
+    mutating func change(at now: Int64, _ generator: inout SeededRandom) {
         if length > 0 || lastModified != nil { version += 1 }
         length =
             generator.chance(0.1)
@@ -113,7 +114,7 @@ extension Resource {
         status = generator.chance(0.9) ? 200 : generator.pick([404, 410, 400, 203])
     }
 
-    static func random(_ number: Int, _ generator: inout SeededGenerator) -> Resource {
+    static func random(_ number: Int, _ generator: inout SeededRandom) -> Resource {
         let isPersonal = generator.chance(0.25)
         let path =
             switch generator.int(0...4) {

@@ -15,11 +15,11 @@ final class SimulatedOperator: @unchecked Sendable {
     private let store: SimulatedStore
     private let modes: ModeSwitch
     private let staleness: StalenessSwitch
-    private var generator: SeededGenerator
+    private var generator: SeededRandom
     /// The hosts that the rules in force keep offline.
     private var offlineHosts: Set<String> = []
 
-    init(_ world: World, _ engine: CacheEngine, _ store: SimulatedStore, _ generator: SeededGenerator) {
+    init(_ world: World, _ engine: CacheEngine, _ store: SimulatedStore, _ generator: SeededRandom) {
         self.world = world
         self.engine = engine
         self.store = store
@@ -148,10 +148,10 @@ final class SimulatedOperator: @unchecked Sendable {
     private final class SettingMemory: TemporaryStore, @unchecked Sendable {
         // Unchecked: see ``World``.
         private let world: World
-        private var generator: SeededGenerator
+        private var generator: SeededRandom
         private var kept: [String: any Sendable] = [:]
 
-        init(_ world: World, _ generator: SeededGenerator) {
+        init(_ world: World, _ generator: SeededRandom) {
             self.world = world
             self.generator = generator
         }

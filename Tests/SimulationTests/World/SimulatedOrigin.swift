@@ -10,7 +10,7 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
     // Unchecked: see ``World``.
 
     private let world: World
-    private var generator: SeededGenerator
+    private var generator: SeededRandom
     private(set) var waiting: [String: Int] = [:]
     private(set) var openBodies = 0
     weak var engine: CacheEngine?
@@ -18,7 +18,7 @@ final class SimulatedOrigin: Transport, @unchecked Sendable {
     /// mode.
     var offlineVersion: UInt64?
 
-    init(_ world: World, _ generator: SeededGenerator) {
+    init(_ world: World, _ generator: SeededRandom) {
         self.world = world
         self.generator = generator
     }

@@ -12,9 +12,9 @@ final class SimulatedStore: ResponseStore, @unchecked Sendable {
 
     let base: InMemoryResponseStore
     private let world: World
-    private var generator: SeededGenerator
+    private var generator: SeededRandom
 
-    init(_ world: World, _ generator: SeededGenerator) {
+    init(_ world: World, _ generator: SeededRandom) {
         base = InMemoryResponseStore()
         self.world = world
         self.generator = generator

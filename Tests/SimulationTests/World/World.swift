@@ -88,7 +88,7 @@ struct Configuration: Sendable {
     var setsClockBack: Bool
     var shutsDownEarly: Bool
 
-    init(_ generator: inout SeededGenerator) {
+    init(_ generator: inout SeededRandom) {
         kind = generator.chance(0.5) ? .shared : .private
         mode = generator.pick([.automatic, .automatic, .online, .preferStored])
         originFaults = generator.pick([0, 0.05, 0.2])
@@ -106,7 +106,7 @@ struct Configuration: Sendable {
 
 extension EngineOptions {
     /// Draws the options that a reload may change.
-    mutating func change(_ generator: inout SeededGenerator) {
+    mutating func change(_ generator: inout SeededRandom) {
         softTimeout = generator.pick([nil, nil, .milliseconds(200), .seconds(2)])
         hardTimeout = generator.pick([.seconds(60), .seconds(5)])
         eagerRefresh = generator.pick([nil, nil, 0.5])

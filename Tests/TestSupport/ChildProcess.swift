@@ -1,17 +1,15 @@
-import Foundation
-import Synchronization
-import TestSupport
+package import Foundation
 
 /// A process of one executable, started with `posix_spawn`.
 ///
 /// Foundation's `Process` sometimes crashes on Linux if several start while other threads are busy,
 /// as in tests.
-final class ChildProcess: Sendable {
+package final class ChildProcess: Sendable {
     /// The output and status of a process.
-    struct Ending: Sendable {
-        let status: Int32
+    package struct Ending: Sendable {
+        package let status: Int32
         /// Whether a signal ended the process.
-        let wasKilled: Bool
+        package let wasKilled: Bool
     }
 
     struct SpawnError: Error {
@@ -19,7 +17,7 @@ final class ChildProcess: Sendable {
         let code: Int32
     }
 
-    let identifier: pid_t
+    package let identifier: Int32
     private let ending: Task<Ending, Never>
 
     /// Starts the process. The caller keeps ownership of the descriptors.
@@ -28,7 +26,7 @@ final class ChildProcess: Sendable {
     ///   - environment: added to the test's own.
     ///   - input: `nil` for none.
     ///   - inherited: what the child has as descriptor 3; `nil` for nothing.
-    init(
+    package init(
         _ executable: URL,
         _ arguments: [String],
         environment: [String: String] = [:],
@@ -84,7 +82,7 @@ final class ChildProcess: Sendable {
 
     /// Returns when the process has ended. Cancellation (a test's time limit) ends it, and so does
     /// an error of `afterStart`.
-    func end(afterStart: () async throws -> Void = {}) async throws -> Ending {
+    package func end(afterStart: () async throws -> Void = {}) async throws -> Ending {
         try await withTaskCancellationHandler {
             do {
                 try await afterStart()

@@ -1,22 +1,14 @@
-/// SplitMix64. Every choice of a simulation comes from such a generator, so that its seed
-/// determines the run.
-struct SeededGenerator: RandomNumberGenerator, Sendable {
-    private var state: UInt64
+import HoldfastTesting
 
-    init(_ seed: UInt64) { state = seed }
-
+// Every choice of a simulation comes from such a generator, so that its seed determines the run.
+extension SeededRandom {
     /// A separate generator for one part of the world, so that a further draw in one part changes
     /// nothing in another.
-    init(_ seed: UInt64, part: UInt64) {
-        state = Self.mix(seed) ^ Self.mix(part &* 0xA24B_AED4_963E_E407 &+ 0x9E37)
+    init(seed: UInt64, part: UInt64) {
+        self.init(seed: Self.mix(seed) ^ Self.mix(part &* 0xA24B_AED4_963E_E407 &+ 0x9E37))
     }
 
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        return Self.mix(state)
-    }
-
-    static func mix(_ value: UInt64) -> UInt64 {
+    private static func mix(_ value: UInt64) -> UInt64 {
         var value = value
         value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
         value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB

@@ -1,1 +1,0 @@
-../../CommandLineTests/Support/ChildProcess.swift
