@@ -39,6 +39,7 @@ let package = Package(
     ],
     targets: [
         // Links to the sources of the main package.
+        .systemLibrary(name: "CProcess"),
         .systemLibrary(name: "CSQLite"),
         .target(name: "LibC", swiftSettings: settings),
         .target(name: "HTTPCacheSemantics", dependencies: [httpTypes, structuredFields], swiftSettings: settings),
@@ -72,8 +73,9 @@ let package = Package(
         .target(
             name: "OfflineStore",
             dependencies: [
-                "LibC", "CSQLite", "HTTPCacheSemantics", "HTTPCache", "HTTPCacheOperations", "HoldfastMigrations",
-                "StoreFiles", "StoreMemory", httpTypes, nioCore, logging, metrics,
+                "LibC", "CProcess", "CSQLite", "CacheEviction", "HTTPCacheSemantics", "HTTPCache",
+                "HTTPCacheOperations", "HoldfastMigrations", "StoreFiles", "StoreMemory", httpTypes, nioCore, logging,
+                metrics,
             ],
             swiftSettings: settings
         ),
