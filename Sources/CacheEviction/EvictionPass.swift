@@ -8,7 +8,7 @@
 /// counts 12 times, because the caller reads its row.
 ///
 /// ```swift
-/// var pass = EvictionPass<Int64>(needed: bytes, atMost: count, now: number)
+/// var pass = EvictionPass(needed: bytes, atMost: count, now: number)
 /// for (id, stamp) in index where !pass.isDone {
 ///     let isWatched = StoreEviction.watches(id)
 ///     switch pass.examine(id, stamp, uses: log.uses(of: id), isWatched: isWatched, &policy) {
@@ -24,7 +24,7 @@
 /// A pass that begins later in the order skips the entries that are too young to be due, and
 /// continues at the oldest one. If it is not done by then, it examines the young ones too, which
 /// may be large: it takes those that are due first of all.
-package struct EvictionPass<Row> {
+package struct EvictionPass {
     package enum Decision: Equatable, Sendable {
         case evict
         case keep
@@ -34,7 +34,7 @@ package struct EvictionPass<Row> {
 
     private struct Candidate {
         var due: StoreEviction.Due
-        var row: Row
+        var row: Int64
     }
 
     /// How much is examined for what is needed.
@@ -90,7 +90,7 @@ package struct EvictionPass<Row> {
     ///   - uses: its uses that are not in its stamp.
     ///   - isWatched: whether its uses are always written (``StoreEviction/watches(_:)``).
     package mutating func examine(
-        _ row: Row,
+        _ row: Int64,
         _ stamp: UseStamp,
         sizeInRow: Int64? = nil,
         uses: RecordedUses?,
@@ -127,7 +127,7 @@ package struct EvictionPass<Row> {
 
     /// Returns the next of the kept entries to evict; `nil` if the pass has found enough, or there
     /// are none.
-    package mutating func next(_ policy: StoreEviction) -> Row? {
+    package mutating func next(_ policy: StoreEviction) -> Int64? {
         if hasEnough { return nil }
         if rest == nil {
             // Of two entries that are due at the same time, the one used earlier leaves.

@@ -42,7 +42,7 @@ private struct Index {
 
     /// - Returns: the keys of the victims.
     mutating func evict(_ needed: Int64, atMost most: Int = .max) -> [Int64] {
-        var pass = EvictionPass<Int64>(needed: needed, atMost: most, now: now)
+        var pass = EvictionPass(needed: needed, atMost: most, now: now)
         var victims: [Int64] = []
         let start = place
         let later = rows.filter { $0.stamp.stored > start }
@@ -146,7 +146,7 @@ private struct Index {
     /// Earlier programs wrote no sizes, so the caller reads the rows of these entries.
     @Test func passExaminesFewEntriesOfEarlierPrograms() {
         var policy = StoreEviction(budget: 1 << 20)
-        var pass = EvictionPass<Int64>(needed: 1 << 20, atMost: 10, now: 1_000)
+        var pass = EvictionPass(needed: 1 << 20, atMost: 10, now: 1_000)
         var examined = 0
         for id in 1...1_000 as ClosedRange<Int64> where !pass.isDone {
             examined += 1
@@ -175,7 +175,7 @@ private struct Index {
     func usedEntriesMoveOnlyIfTheyMust(id: Int64, isExpiring: Bool, moves: Bool) {
         var policy = StoreEviction(budget: 1 << 20)
         let stamp = policy.insert(1, size: 5_000, number: 1, replacing: nil)
-        var pass = EvictionPass<Int64>(needed: 1_000, now: 10)
+        var pass = EvictionPass(needed: 1_000, now: 10)
         let uses = RecordedUses(count: 1, number: 5, isExpiring: isExpiring)
         let isWatched = StoreEviction.watches(id)
         let decision = pass.examine(id, stamp, uses: uses, isWatched: isWatched, &policy)

@@ -328,7 +328,7 @@ extension StoreWriter {
         guard line.freed < excess, room > 0 else { return }
         let now = database.recency.last
         let taken = Set(line.victims.map(\.place.id))
-        var pass = EvictionPass<Int64>(needed: excess - line.freed, atMost: room, now: now)
+        var pass = EvictionPass(needed: excess - line.freed, atMost: room, now: now)
         let start = memory.evictionPlace
         var young: EvictionPlace?
         for part in start == nil ? [EvictionPart.all] : [.rest, .passed, .young] {
@@ -388,7 +388,7 @@ extension StoreWriter {
     private func takeVictim(
         _ id: Int64,
         _ line: inout Line,
-        _ pass: inout EvictionPass<Int64>,
+        _ pass: inout EvictionPass,
         areLeased: Bool,
         _ connection: Connection
     ) throws {

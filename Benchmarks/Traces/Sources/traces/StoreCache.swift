@@ -83,7 +83,7 @@ struct StoreCache: ReplayedCache {
 
     /// - Returns: how many entries moved.
     private mutating func pass(needed: Int64) -> Int {
-        var pass = EvictionPass<Int64>(needed: needed, now: now)
+        var pass = EvictionPass(needed: needed, now: now)
         var moves: [(stamp: UseStamp, key: Int64)] = []
         let start = index.firstIndex { $0.position > place } ?? index.count
         let end = place > .min ? firstYoung(from: start) : index.count
