@@ -180,10 +180,18 @@ package struct StatusLine: Hashable {
         self.status = HTTPResponse.Status(code: code, reasonPhrase: Self.phrase(bytes.dropFirst(13)))
     }
 
+    private static let versionBeginning: StaticString = "HTTP/1."
+
     /// Whether bytes can be the beginning of a response, judged by the part of the version that has
     /// arrived.
     package static func canBegin(_ bytes: ByteBuffer) -> Bool {
-        zip(bytes.readableBytesView, "HTTP/1.".utf8).allSatisfy { $0 == $1 }
+        bytes.withUnsafeReadableBytes { bytes in
+            // By index, because an iterator over two sequences retains both for each byte.
+            versionBeginning.withUTF8Buffer { expected in
+                for index in 0..<min(bytes.count, expected.count) where bytes[index] != expected[index] { return false }
+                return true
+            }
+        }
     }
 
     /// Whether a message begins with 408. A server may send it before closing an idle connection.

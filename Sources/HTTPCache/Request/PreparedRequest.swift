@@ -180,7 +180,8 @@ package final class PreparedRequest: Sendable {
     /// Whether the request has credentials or a principal that its rules do not ignore.
     var hasCredentials: Bool {
         if let hasIdentityInJob { return hasIdentityInJob }
-        if isPerPrincipal || presented.principal != nil || request.secrets != nil { return true }
+        // Rules change no principal, and 'presented' would copy the request.
+        if isPerPrincipal || request.principal != nil || request.secrets != nil { return true }
         guard hasCredentialFields, let ignored = settings?.ignoredFields, !ignored.isEmpty else {
             return hasCredentialFields
         }

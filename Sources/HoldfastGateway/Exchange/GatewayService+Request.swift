@@ -103,7 +103,7 @@ extension GatewayService {
         if routes.areAmbiguous, let target = TargetURI(request: request.head) {
             try refuseMisdirected(target, head, routes, choice)
         }
-        exchange.trace.take(routes.routes[choice.route], of: head.method)
+        if exchange.trace.span != nil { exchange.trace.take(routes.routes[choice.route], of: head.method) }
         if let context = exchange.trace.context { request.context = context }
         request.onInformational = { exchange.inform($0) }
         return request
@@ -113,8 +113,7 @@ extension GatewayService {
     ///
     /// - Throws: ``Rejection``
     func choice(for head: GatewayRequest, _ routes: GatewayRoutes) throws -> GatewayRoutes.Choice {
-        let fixedRoutes = inForce.configuration.fixedRoutes
-        return try Self.choice(for: head, routes, fixedRoutes, rulesHavePaths: engine.rulesHavePaths)
+        try Self.choice(for: head, routes, inForce, rulesHavePaths: engine.rulesHavePaths)
     }
 
     /// Returns a request's route, and its path at the origin.
@@ -123,7 +122,7 @@ extension GatewayService {
     static func choice(
         for head: GatewayRequest,
         _ routes: GatewayRoutes,
-        _ fixedRoutes: FixedRoutes,
+        _ inForce: ConfigurationInForce,
         rulesHavePaths: Bool
     ) throws(Rejection) -> GatewayRoutes.Choice {
         guard !routes.refuseDotSegments(of: head.target, rulesHavePaths: rulesHavePaths) else {
@@ -134,6 +133,8 @@ extension GatewayService {
             if routes.forward(head), let refusal = routes.proxy?.refusal(of: head) {
                 throw Rejection(problem: .notForwarded(refusal))
             }
+            // Read here, because taking it from the configuration copies the whole configuration.
+            let fixedRoutes = inForce.configuration.fixedRoutes
             guard host == nil || routes.knows(host: host) || fixedRoutes.knows(host: host) else {
                 throw Rejection(problem: .unknownHost)
             }

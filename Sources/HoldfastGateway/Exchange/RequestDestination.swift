@@ -28,7 +28,7 @@ enum RequestDestination {
                     try GatewayService.choice(
                         for: request,
                         inForce.configuration.routes,
-                        inForce.configuration.fixedRoutes,
+                        inForce,
                         rulesHavePaths: rulesHavePaths
                     )
                 )
