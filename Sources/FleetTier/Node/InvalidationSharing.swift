@@ -269,7 +269,8 @@ package actor InvalidationSharing {
         logger.error(
             """
             entries of the fleet log cannot be opened, so purges of other nodes are not in force here; \
-            set the secret of the other nodes here ('fleet.secret', 'fleet.next-secret')
+            set the secret of the other nodes here ('fleet.secret', 'fleet.next-secret'), or update this \
+            node if they run a newer version
             """,
             metadata: [
                 "fleet.position": "\(reading.hold?.first ?? .zero)", "fleet.node": "\(settings.node)",
