@@ -186,11 +186,8 @@ package struct StatusLine: Hashable {
     /// arrived.
     package static func canBegin(_ bytes: ByteBuffer) -> Bool {
         bytes.withUnsafeReadableBytes { bytes in
-            // By index, because an iterator over two sequences retains both for each byte.
-            versionBeginning.withUTF8Buffer { expected in
-                for index in 0..<min(bytes.count, expected.count) where bytes[index] != expected[index] { return false }
-                return true
-            }
+            // As pointers: iterators over a view and a string are retained for each byte.
+            versionBeginning.withUTF8Buffer { expected in zip(bytes, expected).allSatisfy { $0 == $1 } }
         }
     }
 
