@@ -96,7 +96,10 @@ import Testing
             await (try store.core.database()).writer?.settle()
             disk.free()
             #expect(try await put(100) == true)
-            #expect(await store.storeCondition() == .usable)
+            let condition = await store.storeCondition()
+            // Depending on what was stored before, the disk may have so little room that entries
+            // are evicted for new ones.
+            #expect(condition == .usable || condition == .evicting)
             try await store.close()
         }
 
