@@ -26,8 +26,11 @@ fail() {
 swift_() {
     local command=$1
     shift
-    swift "$command" --scratch-path "$scratch" "$@"
+    # Split on purpose: a program and its option, or nothing.
+    # shellcheck disable=SC2086
+    $at_fixed_addresses swift "$command" --scratch-path "$scratch" "$@"
 }
+at_fixed_addresses=
 
 # The build options of the tools that are installed and measured. On Linux, Swift's runtime is
 # linked into the tools, so they run without an installed Swift and call the runtime directly.
@@ -40,6 +43,9 @@ if [ -n "${REPRODUCIBLE:-}" ]; then
     real=$(pwd -P)
     release_options="$release_options --force-resolved-versions -debug-info-format none -Xlinker --build-id=none"
     release_options="$release_options -Xswiftc -file-prefix-map -Xswiftc $real=. -Xcc -ffile-prefix-map=$real=. -Xcxx -ffile-prefix-map=$real=."
+    # The compiler of Swift 6.3 orders some code by the addresses of its objects, which the system
+    # chooses at random. Not every container permits turning that off.
+    if setarch -R true 2>/dev/null; then at_fixed_addresses='setarch -R'; fi
 fi
 
 # A terminal shows progress on one line. Elsewhere, each of a thousand files would produce a line,
