@@ -103,6 +103,7 @@ extension GatewayService {
         if routes.areAmbiguous, let target = TargetURI(request: request.head) {
             try refuseMisdirected(target, head, routes, choice)
         }
+        // Most requests have no span, and passing the route copies it.
         if exchange.trace.span != nil { exchange.trace.take(routes.routes[choice.route], of: head.method) }
         if let context = exchange.trace.context { request.context = context }
         request.onInformational = { exchange.inform($0) }
