@@ -35,7 +35,8 @@ at_fixed_addresses=
 # The build options of the tools that are installed and measured. On Linux, Swift's runtime is
 # linked into the tools, so they run without an installed Swift and call the runtime directly.
 release_options='--configuration release'
-if [ "$(uname -s)" = Linux ]; then release_options="$release_options --static-swift-stdlib"; fi
+# Swift exports every function of a program, for which the tools have no use.
+if [ "$(uname -s)" = Linux ]; then release_options="$release_options --static-swift-stdlib -Xlinker --no-export-dynamic"; fi
 # REPRODUCIBLE=1 builds exactly the versions in Package.resolved, and keeps the folder of the build out
 # of the tools: scripts/dist. The tools are stripped of debug information anyway, and the linker's ID of
 # a build is a hash of it.
@@ -47,6 +48,24 @@ if [ -n "${REPRODUCIBLE:-}" ]; then
     # chooses at random. Not every container permits turning that off.
     if setarch -R true 2>/dev/null; then at_fixed_addresses='setarch -R'; fi
 fi
+
+# stripped FROM TO: copies a program without debug information and without the names of its data. The
+# names of its functions stay, because the backtrace of a crash shows them.
+stripped() {
+    local names
+    if command -v objcopy >/dev/null 2>&1 && command -v readelf >/dev/null 2>&1; then
+        names=$(mktemp "${TMPDIR:-/tmp}/holdfast.XXXXXX")
+        readelf --symbols --wide "$1" | awk '$4 == "OBJECT" && $7 != "UND" { print $8 }' >"$names"
+        objcopy --strip-debug --strip-symbols="$names" --remove-section=.comment --remove-section=.note "$1" "$2"
+        rm -f "$names"
+        # A list of names has none with a space. Only data of Swift has such names.
+        objcopy --wildcard --strip-symbol='* *' "$2"
+    elif command -v strip >/dev/null 2>&1; then
+        strip -S -o "$2" "$1"
+    else
+        cp "$1" "$2"
+    fi
+}
 
 # A terminal shows progress on one line. Elsewhere, each of a thousand files would produce a line,
 # so only errors are printed.
