@@ -258,7 +258,7 @@ def version_of(store):
 
 
 async def frozen(options, folder):
-    """The new version opens a store of each earlier schema while clients wait for it, and keeps its entries."""
+    """The new version migrates a store of each earlier schema while clients wait for it, and keeps its entries."""
     names = sorted(name for name in os.listdir(STORES) if name.startswith("schema-"))
     for name in names:
         store = os.path.join(folder, name)
@@ -266,10 +266,13 @@ async def frozen(options, folder):
         before = version_of(store)
         origin = Origin()
         await origin.start()
-        gateway = await Gateway(options.new, store, origin.url).start()
-        async with Load(gateway.port, options.seed) as load:
+        # Clients connect before the gateway starts, as with systemd's holdfast.socket.
+        listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
+        async with Load(listener.getsockname()[1], options.seed) as load:
+            gateway = await Gateway(options.new, store, origin.url).start(listener=listener)
             await load.progress(ITEMS * 5)
         await gateway.stop()
+        listener.close()
         origin.stop()
         check(version_of(store) > before, f"'{name}' was not migrated")
         listed = dump(options.new, "list", store)
