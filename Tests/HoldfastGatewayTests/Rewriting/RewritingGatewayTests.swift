@@ -55,7 +55,7 @@ import Testing
                         let page = RewritingGateway.page("http://\(host)/o", repeating: repeating)
                         try await RawClient.with(port: port) { client in
                             if number % 2 == 0 {
-                                for _ in 0..<4 {
+                                for _ in 0..<2 {
                                     try await client.send("GET /o/page HTTP/1.1\r\nHost: \(host)\r\n\r\n")
                                     let response = try await client.response()
                                     try #require(response.text == page && response["Location"] == "/o/there")
@@ -64,7 +64,7 @@ import Testing
                             }
                             let frames = FrameClient(client)
                             try await frames.send(FrameClient.beginning())
-                            for stream: UInt32 in [1, 3, 5, 7] {
+                            for stream: UInt32 in [1, 3] {
                                 try await frames.send(FrameClient.get("/o/page", on: stream, authority: host))
                                 let response = try #require(try await frames.responses([stream])[stream])
                                 try #require(response.text == page && response["location"] == "/o/there")
