@@ -4,7 +4,7 @@
 #
 # --check          fails if a limit is exceeded; a wrong response always fails
 # --write DATE     also writes the gateway's part of Benchmarks/RESULTS.md, with the machine and
-#                  this date
+#                  this date, and the tables of README.md and docs/comparison.md that repeat it
 # --quick          one short round of everything: shows only that it runs
 # --only REGEX     cases by name: hit_1k, hit_100k, hit_disk, miss, collapsing, slow_origin, idle,
 #                  loops, flood, purge, restart, offline; of TLS and HTTP/2 h1_tls, h2c, h2_tls, handshake, idle_tls

@@ -6,6 +6,7 @@ import re
 import signal
 import sys
 
+import pages
 import results
 import servers
 from load import Failure
@@ -60,6 +61,10 @@ def main():
         versions = {name: servers.version(name) for name in [*options.peers, "wrk", "h2load"]}
         sections.replace(results.HEADING, results.markdown(found, options, versions, loads))
         print("\nWritten to Benchmarks/RESULTS.md")
+        try:
+            pages.write()
+        except ValueError as error:
+            failures.append(f"README.md and docs/comparison.md were not written: {error}")
     if found.missed:
         print(f"\n{len(found.missed)} of {sum(1 for row in found.limits if row[2])} limits are not held:", file=sys.stderr)
         for name, measured, limit, _ in found.missed:
