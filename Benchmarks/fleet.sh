@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Measures gateways that share their purges by a Redis: fleet.sh [--check] [options].
+# Measures gateways that share their purges by a Redis: fleet.sh [--check] [--write DATE] [options].
 #
 # --check        fails if a limit is exceeded
+# --write DATE   also writes the fleet's part of Benchmarks/RESULTS.md, with this date
 # --bin FOLDER   measures the 'holdfast' in this folder, instead of a release build
 # --only REGEX   propagation: from a purge to its last node, of eight
 #                absence: the start of a node that was away, with a full store
@@ -23,12 +24,12 @@ arguments=()
 while [ $# -gt 0 ]; do
     case $1 in
     --check) arguments+=("$1") ;;
-    --bin | --only | --purges | --entries | --objects | --seconds)
+    --bin | --only | --write | --purges | --entries | --objects | --seconds)
         [ $# -gt 1 ] || fail "'$1' needs a value."
         if [ "$1" = --bin ]; then bin=$2; else arguments+=("$1" "$2"); fi
         shift
         ;;
-    *) fail "'$1' is not known. Usage: Benchmarks/fleet.sh [--check] [--bin FOLDER] [--only REGEX] [--purges N] [--entries N] [--objects N] [--seconds N]" ;;
+    *) fail "'$1' is not known. Usage: Benchmarks/fleet.sh [--check] [--write DATE] [--bin FOLDER] [--only REGEX] [--purges N] [--entries N] [--objects N] [--seconds N]" ;;
     esac
     shift
 done

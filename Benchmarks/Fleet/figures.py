@@ -18,6 +18,10 @@ import propagation
 import responses
 import throughput
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import sections  # noqa: E402
+
+HEADING = "## Fleet"
 PARTS = {"propagation": propagation, "absence": absence, "throughput": throughput, "privacy": privacy, "responses": responses}
 
 
@@ -30,18 +34,29 @@ def main():
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--objects", type=int, default=10_000)
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--write", metavar="DATE")
     options = parser.parse_args()
     folder = os.path.realpath(tempfile.mkdtemp(prefix="holdfast-fleet."))
-    print("| Figure | Measured | Limit | |\n|---|---|---|---|", flush=True)
+    lines = []
+
+    def show(line):
+        lines.append(line)
+        print(line, flush=True)
+
+    show("| Figure | Measured | Limit | |")
+    show("|---|---|---|---|")
     exceeded = []
     try:
         for name, part in PARTS.items():
             if re.search(options.only, name):
                 for words, figure, limit, is_kept in asyncio.run(part.run(options, folder)):
-                    print(f"| {words} | {figure} | {limit} | {'' if is_kept else 'exceeded'} |", flush=True)
+                    show(f"| {words} | {figure} | {limit} | {'' if is_kept else 'exceeded'} |")
                     exceeded += [] if is_kept else [words]
     finally:
         shutil.rmtree(folder)
+    if options.write:
+        head = f"Written by `Benchmarks/fleet.sh --write` on {options.write}: release build, nodes, Redis, origin and clients on {os.cpu_count()} cores."
+        sections.replace(HEADING, "\n".join([HEADING, "", head, "", *lines]))
     if exceeded and options.check:
         sys.exit(f"error: {len(exceeded)} limits are exceeded.")
 
