@@ -161,7 +161,7 @@ benchmark-store: ## Compare the store with C, diskcache and requests-cache
 unit: ## Check the systemd units; installs systemd-analyze if it is missing
 	@scripts/unit
 
-mutants: ## Break rules on purpose and check that their tests fail; takes a night
+mutants: ## Break rules on purpose and check that their tests fail; takes 5 to 15 hours
 	@scripts/mutants
 
 docs: ## Write the libraries' documentation to SCRATCH/docs
