@@ -5,8 +5,9 @@ Three gateways share purges and responses by a Redis and its replica, each throu
 loses and spoils bytes. Clients read and operators purge while gateways and servers are killed,
 stopped, flushed, restored and failed over. 'history.py' has the rules. Now and then all faults end,
 and the fleet has to come to rest. At the end Redis and the origin are gone, and every node has to
-have every response all the same. With --newer, a node of a newer version publishes records that the
-others cannot read: each must count them and log that, and lose no other purge.
+have every response all the same. With --newer, a script appends records of an unknown version to the
+log, in place of a node of a newer version: each node must count them and log that, and lose no other
+purge.
 """
 
 import argparse

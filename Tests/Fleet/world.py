@@ -20,8 +20,8 @@ CLIENTS = 3
 REST = 300
 
 
-# Appends a purge in a version of the record that no present program knows. Nodes of an older version
-# cannot say which responses it is about.
+# Appends a purge in a version of the record that no present program knows, in place of a node of a newer
+# version. Nodes cannot say which responses it is about.
 NEWER_RECORD = """
 for _, key in ipairs(redis.call('KEYS', '*')) do
   local last = redis.call('TYPE', key).ok == 'stream' and redis.call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1]
@@ -60,7 +60,7 @@ class World:
         self.node = "gw" if self.randomness("names").random() < 0.5 else None
         # Held by a fault of the servers, and by who must not meet one.
         self.calm = asyncio.Lock()
-        # Whether a node of a newer version takes part.
+        # Whether records of a newer version are appended.
         self.newer = newer
         # The longest time to come to rest.
         self.rest = 0
@@ -131,7 +131,7 @@ class World:
                 client.cancel()
 
     async def write_newer_records(self, randomness, ends):
-        """A node of a newer version publishes purges that the others cannot read."""
+        """Appends purges that no node can read, as a node of a newer version would."""
         while not ends.is_set():
             await asyncio.sleep(randomness.uniform(0.2, 1))
             await self.write_newer_record()
