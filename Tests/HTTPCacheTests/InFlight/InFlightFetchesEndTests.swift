@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPCache
 
 /// Which in-flight fetch may store, and how in-flight fetches end.
-@Suite(.timeLimit(.minutes(20))) struct FillRegistryEndTests {
+@Suite(.timeLimit(.minutes(20))) struct InFlightFetchesEndTests {
     private let fixture: InFlightFetchesFixture
     private var registry: InFlightFetches { fixture.registry }
     private var key: StoreKey { fixture.key }
