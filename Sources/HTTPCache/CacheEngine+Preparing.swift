@@ -61,23 +61,33 @@ extension CacheEngine {
         like request: HTTPRequest? = nil,
         overriding override: (any SettingsOverriding)? = nil
     ) -> [TargetURI] {
-        var result = [target]
-        guard rules != nil || override != nil else { return result }
+        guard rules != nil || override != nil else { return [target] }
+        return target.keyed(like: request?.method) { head in
+            let base = rules?.rules(for: head) ?? .none
+            return [base] + (override.map { [overrides.rules(base, $0)] } ?? [])
+        }
+    }
+}
+
+extension TargetURI {
+    /// Returns the targets under which responses to requests for this target are stored: the target
+    /// itself, and those that rules change it to for each method with stored responses.
+    ///
+    /// - Parameters:
+    ///   - method: a method that is always included.
+    ///   - rules: returns the rules for a request.
+    package func keyed(
+        like method: HTTPRequest.Method? = nil,
+        by rules: (HTTPRequest) -> [RequestRules]
+    ) -> [TargetURI] {
+        var result = [self]
         var methods: [HTTPRequest.Method] = [.get, .head, .post]
         if let query = HTTPRequest.Method(rawValue: "QUERY") { methods.append(query) }
-        if let request, !methods.contains(request.method) { methods.append(request.method) }
+        if let method, !methods.contains(method) { methods.append(method) }
         for method in methods {
-            let head = HTTPRequest(
-                method: method,
-                scheme: target.scheme,
-                authority: target.authority,
-                path: target.requestTarget
-            )
-            let base = rules?.rules(for: head) ?? .none
-            var all = [base]
-            if let override { all.append(overrides.rules(base, override)) }
-            for found in all {
-                let keyed = target.rewritten(dropping: found.dropped, sorting: found.settings.target.sortsParameters)
+            let head = HTTPRequest(method: method, scheme: scheme, authority: authority, path: requestTarget)
+            for found in rules(head) {
+                let keyed = rewritten(dropping: found.dropped, sorting: found.settings.target.sortsParameters)
                     .ignoring(found.ignored)
                 if !result.contains(keyed) { result.append(keyed) }
             }

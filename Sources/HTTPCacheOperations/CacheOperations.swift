@@ -216,6 +216,9 @@ package struct EngineOperations: CacheOperations {
     /// Returns the origin's URL for a URL that clients request.
     package func originURLs(of url: TargetURI) -> [OriginURL] { settings.originURLs(of: url) }
 
+    /// Returns the origins' prefixes for a prefix that clients request.
+    package func originPrefixes(of prefix: TargetURI) -> [OriginURL] { settings.originPrefixes(of: prefix) }
+
     /// The rules of the configuration in force.
     package var ruleUses: [RuleUse] { settings.ruleUses }
 

@@ -1,3 +1,4 @@
+package import HTTPCache
 package import HTTPCacheOperations
 package import HTTPCacheSemantics
 package import HTTPTypes
@@ -24,10 +25,51 @@ extension GatewayRoutes {
             return urls.map { OriginURL($0, routes: names(of: $0)) }
         }
         // The host of the URL is the gateway's, and the path names the origin.
-        let urls =
-            route.forwards
-            ? [mapping.target] : Self.urls(of: mapping.target, on: route, for: RequestedHost(url.authority))
-        return urls.map { OriginURL($0, routes: names(of: $0)) }
+        return urls(of: mapping.target, on: route, for: url).map { OriginURL($0, routes: names(of: $0)) }
+    }
+
+    /// Returns the URLs as ``originURLs(of:)`` does, or the URL itself if there are none, and those
+    /// that rules change them to.
+    package func originURLs(of url: TargetURI, by rules: some ExchangeRules) -> [OriginURL] {
+        let found = originURLs(of: url)
+        let stored = found.isEmpty ? [OriginURL(url)] : found
+        return stored.flatMap { place in
+            place.url.keyed { [rules.rules(for: $0)] }.map { OriginURL($0, routes: place.routes) }
+        }
+    }
+
+    /// Returns the prefixes under which responses are stored for all URLs that begin with one that
+    /// clients request: those of its own route, and those of all routes with a longer path.
+    ///
+    /// Prefixes that another one includes are left out. For a prefix at an origin, the result is
+    /// that of ``originURLs(of:)``.
+    package func originPrefixes(of prefix: TargetURI) -> [OriginURL] {
+        // No route has a query.
+        if prefix.query != nil || routes.contains(where: { leads($0, to: prefix) }) { return originURLs(of: prefix) }
+        let start = PathNormalForm.path(prefix.path.utf8)
+        var paths: Set = [prefix.path]
+        for route in own {
+            let path = route.prefix.normalForm
+            if path.count > start.count, path.starts(with: start) { paths.insert(route.path) }
+        }
+        var found: [TargetURI] = []
+        for path in paths {
+            guard let url = try? TargetURI("\(prefix.scheme)://\(prefix.authority)\(path)"),
+                let mapping = mapping(of: url, isClients: true), let route = mapping.route
+            else { continue }
+            found += urls(of: mapping.target, on: route, for: url)
+        }
+        // A prefix comes before all those that it includes.
+        var kept: [TargetURI] = []
+        for url in found.sorted(by: { $0.uri < $1.uri }) {
+            if let last = kept.last, TargetPrefix(last).includes(TargetPrefix(url)) { continue }
+            kept.append(url)
+        }
+        return kept.map { OriginURL($0, routes: names(of: $0)) }
+    }
+
+    private func urls(of target: TargetURI, on route: GatewayRoute, for url: TargetURI) -> [TargetURI] {
+        route.forwards ? [target] : Self.urls(of: target, on: route, for: RequestedHost(url.authority))
     }
 
     /// Returns the routes that lead to a target, or to targets that begin with it.

@@ -4,7 +4,7 @@ package import HTTPTypes
 
 /// The operations on the configuration of a running cache. The program that composed the cache
 /// implements them.
-package protocol ConfigurationOperations: Sendable {
+package protocol ConfigurationOperations: OriginURLFinding {
     /// Every setting in force with the line that sets it, for people and programs. It contains no
     /// secrets.
     var configuration: any Encodable & Sendable { get }
@@ -17,13 +17,6 @@ package protocol ConfigurationOperations: Sendable {
 
     /// The servers of these origins, if the configuration specifies more than the origin's URL.
     var originServers: [String: [OriginCondition.Server]] { get }
-
-    /// Returns the URLs under which responses are stored for a URL that clients request, such as
-    /// `https://a.example/v1/feed` for `http://gateway/feed`, or for an origin's URL if its route
-    /// preserves the client's host.
-    ///
-    /// - Returns: none if no route leads there, or if responses are stored under the URL itself.
-    func originURLs(of url: TargetURI) -> [OriginURL]
 
     /// The names of the routes that have a name, in order.
     var routeNames: [String] { get }
@@ -61,6 +54,9 @@ extension ConfigurationOperations {
 
     /// No routes.
     package func originURLs(of url: TargetURI) -> [OriginURL] { [] }
+
+    /// No routes.
+    package func originPrefixes(of prefix: TargetURI) -> [OriginURL] { [] }
 
     /// No servers.
     package var originServers: [String: [OriginCondition.Server]] { [:] }

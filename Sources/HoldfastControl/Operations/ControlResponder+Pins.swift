@@ -26,7 +26,7 @@ extension ControlResponder {
     /// Handles `POST /v1/pins`.
     private func setPins(_ request: Request, _ context: ControlContext) async throws -> Response {
         let content = try await Self.content(of: request, upTo: PurgeRequest.maximumBytes)
-        let change = try PinRequest(json: content).resolved { operations.originURLs(of: $0) }
+        let change = try PinRequest(json: content).resolved(by: operations)
         let result: PinResult
         do {
             result = try await operations.perform(change)

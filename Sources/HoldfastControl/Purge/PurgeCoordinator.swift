@@ -14,7 +14,7 @@ actor PurgeCoordinator {
     let refreshes: (any RefreshOperations)?
     private let clock: any WallClock
     private let logger: Logger
-    private let originURLs: @Sendable (TargetURI) -> [OriginURL]
+    private let places: (any OriginURLFinding)?
     private let purges = Limiter(permits: 1, waitingLimit: waitingLimit)
     private let counts = Limiter(permits: 2, waitingLimit: waitingLimit)
     private var rate = PurgeRate()
@@ -42,17 +42,17 @@ actor PurgeCoordinator {
     ///
     /// - Parameters:
     ///   - sequence: the sequence number of the last invalidation so far.
-    ///   - originURLs: returns the origin's URLs for a URL that clients request; none for other
-    ///     URLs.
+    ///   - places: finds where the responses to URLs that clients request are stored; `nil` if
+    ///     clients request only the origins' URLs.
     init(
         _ operations: any StoreOperations,
         refreshes: (any RefreshOperations)? = nil,
         since sequence: Int64,
         clock: any WallClock,
         logger: Logger,
-        originURLs: @escaping @Sendable (TargetURI) -> [OriginURL] = { _ in [] }
+        places: (any OriginURLFinding)? = nil
     ) {
-        self.originURLs = originURLs
+        self.places = places
         self.operations = operations
         self.refreshes = refreshes
         self.clock = clock
@@ -85,7 +85,7 @@ actor PurgeCoordinator {
         key: IdempotencyKey? = nil,
         by client: String
     ) async throws -> PurgeResult {
-        let purge = purge.resolved(originURLs)
+        let purge = places.map { purge.resolved(by: $0) } ?? purge
         // Reject an invalid purge before it takes a permit. A purge may have 1,000 selectors, so
         // check it outside the actor.
         do {

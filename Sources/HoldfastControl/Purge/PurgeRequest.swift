@@ -51,7 +51,7 @@ package struct PurgeRequest: Sendable, Hashable, Encodable {
     /// ``PurgeWait/limit(for:)``.
     package var within: String?
     /// The origin's URLs and prefixes for those in ``select`` that clients request from a gateway.
-    /// See ``resolved(_:)``. They are not part of the JSON.
+    /// See ``resolved(by:)``. They are not part of the JSON.
     private var atOrigins = Selection()
     /// The prefixes at origins that the purge covers for those that clients request. They may have
     /// responses of other routes too. Not part of the JSON.
@@ -59,17 +59,14 @@ package struct PurgeRequest: Sendable, Hashable, Encodable {
 
     private enum CodingKeys: String, CodingKey { case select, action, dryRun, reason, refresh, wait, within }
 
-    /// Returns the purge, which now also selects the origin's URL for each client's URL and prefix.
-    ///
-    /// - Parameter originURLs: returns the origin's URLs for a client's; none for other URLs.
-    package func resolved(_ originURLs: (TargetURI) -> [OriginURL]) -> PurgeRequest {
-        func resolve(_ texts: [String]) -> [OriginURL] {
-            texts.flatMap { text in (try? TargetURI(text)).map(originURLs) ?? [] }
-        }
+    /// Returns the purge, which now also selects the URLs and prefixes under which the responses to
+    /// each client's URL and prefix are stored.
+    package func resolved(by places: any OriginURLFinding) -> PurgeRequest {
+        func targets(_ texts: [String]) -> [TargetURI] { texts.compactMap { try? TargetURI($0) } }
         var purge = self
-        purge.atOrigins.urls = resolve(select.urls).map(\.url.description)
-        let prefixes = resolve(select.prefixes)
-        purge.atOrigins.prefixes = prefixes.map(\.url.description)
+        purge.atOrigins.urls = targets(select.urls).flatMap { places.originURLs(of: $0) }.map(\.url.uri)
+        let prefixes = targets(select.prefixes).flatMap { places.originPrefixes(of: $0) }
+        purge.atOrigins.prefixes = prefixes.map(\.url.uri)
         purge.coverage = prefixes.prefix(PurgeCoverage.limit).map { PurgeCoverage($0) }
         return purge
     }

@@ -12,16 +12,16 @@ package struct PinRequest: Sendable, Hashable, Encodable {
     package var dryRun: Bool
     /// A note for the log.
     package var reason: String?
-    /// See ``resolved(_:)``. It is not part of the JSON.
+    /// See ``resolved(by:)``. It is not part of the JSON.
     private var atOrigins: PurgeRequest?
 
     private enum CodingKeys: String, CodingKey { case select, pinned, dryRun, reason }
 
     /// Returns the change, which now also selects the origin's URLs, as
-    /// ``PurgeRequest/resolved(_:)`` does.
-    package func resolved(_ originURLs: (TargetURI) -> [OriginURL]) -> PinRequest {
+    /// ``PurgeRequest/resolved(by:)`` does.
+    package func resolved(by places: any OriginURLFinding) -> PinRequest {
         var change = self
-        change.atOrigins = PurgeRequest(select, reason: reason).resolved(originURLs)
+        change.atOrigins = PurgeRequest(select, reason: reason).resolved(by: places)
         return change
     }
 

@@ -133,7 +133,7 @@ package final class ControlServer: Service {
             since: sequence,
             clock: clock,
             logger: logger,
-            originURLs: { operations.originURLs(of: $0) }
+            places: operations
         )
         metrics.add(PurgeMetrics(coordinator: coordinator))
         responder = ControlResponder(

@@ -66,7 +66,7 @@ extension GatewayService {
             throw Rejection(problem: .invalidPurge("No response can be stored under this URL."))
         }
         try refuseMisdirected(target, request, routes, choice)
-        if PurgePattern.prefix(of: target.description) != nil {
+        if PurgePattern.prefix(of: target.uri) != nil {
             // The command also takes the client's URL. Clients do not learn the origin's.
             let scheme = requester.scheme(of: request.fields, by: inForce.configuration)
             let url = request.authority.map { "\(scheme)://\($0)\(request.target)" }
@@ -85,7 +85,7 @@ extension GatewayService {
             copy.authority = authority
             return TargetURI(request: copy)
         }
-        purge.urls = copies.flatMap { engine.keyedTargets(of: $0) }.map(\.description)
+        purge.urls = copies.flatMap { engine.keyedTargets(of: $0) }.map(\.uri)
         return purge
     }
 }

@@ -1,6 +1,8 @@
 import ArgumentParser
 import CommandLineSupport
 import Foundation
+import HTTPCacheOperations
+import HTTPCacheSemantics
 import Holdfast
 import HoldfastConfiguration
 import HoldfastControl
@@ -72,14 +74,23 @@ struct GatewayLocation: ParsableArguments {
     var timeLimit: TimeAmount? { timeout.map { .seconds($0) } }
 
     /// A store, and the settings from the file that names it.
-    struct NamedStore {
+    struct NamedStore: OriginURLFinding {
         var folder: String
         /// The settings; `nil` if no file names the store.
         var settings: CacheManager.Configuration?
         /// The routes of that file; `nil` if there are none.
         var routes: GatewayRoutes?
+        /// The rules of that file.
+        var rules: RuleSet?
         /// The path of that file, if it is invalid. Its other settings are then unknown.
         var invalidFile: String?
+
+        func originURLs(of url: TargetURI) -> [OriginURL] {
+            guard let rules else { return routes?.originURLs(of: url) ?? [] }
+            return routes?.originURLs(of: url, by: rules) ?? []
+        }
+
+        func originPrefixes(of prefix: TargetURI) -> [OriginURL] { routes?.originPrefixes(of: prefix) ?? [] }
     }
 
     /// Returns the store that the options select. The file that names it may have errors elsewhere.
@@ -137,7 +148,8 @@ struct GatewayLocation: ParsableArguments {
         return NamedStore(
             folder: folder,
             settings: CacheManager.Configuration(configuration.store),
-            routes: try? GatewayRoutes(of: configuration)
+            routes: try? GatewayRoutes(of: configuration),
+            rules: configuration.rules
         )
     }
 

@@ -23,7 +23,7 @@ struct PinChange {
             result = try await location.gateway().send(.POST, "/v1/pins", change, isQueued: true)
         } else {
             let store = try location.namedStore()
-            let change = change.resolved { store.routes?.originURLs(of: $0) ?? [] }
+            let change = change.resolved(by: store)
             result = try await PurgedStore(store, timeLimit: location.timeLimit).pin(change)
         }
         try location.write(result, Self.text)

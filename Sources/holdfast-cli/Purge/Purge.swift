@@ -134,7 +134,7 @@ struct Purge: AsyncParsableCommand {
         }
         let store = try location.namedStore()
         // A running gateway resolves clients' URLs by its own routes.
-        let purge = purge.resolved { store.routes?.originURLs(of: $0) ?? [] }
+        let purge = purge.resolved(by: store)
         return try await PurgedStore(store, timeLimit: location.timeLimit).purge(purge)
     }
 

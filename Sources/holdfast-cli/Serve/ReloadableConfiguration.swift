@@ -91,7 +91,11 @@ actor ReloadableConfiguration: ConfigurationOperations {
     nonisolated var routedOrigins: [String] { current.withLock { $0.settings.origins } }
     nonisolated var originServers: [String: [OriginCondition.Server]] { parts.transport.originServers }
     nonisolated func originURLs(of url: TargetURI) -> [OriginURL] {
-        current.withLock { $0.settings.gateway.routes }.originURLs(of: url)
+        let settings = current.withLock { $0.settings }
+        return settings.gateway.routes.originURLs(of: url, by: settings.file.rules)
+    }
+    nonisolated func originPrefixes(of prefix: TargetURI) -> [OriginURL] {
+        current.withLock { $0.settings.gateway.routes }.originPrefixes(of: prefix)
     }
     nonisolated var ruleUses: [RuleUse] {
         let (parts, rules) = current.withLock { ($0.effective.rules, $0.settings.file.rules) }

@@ -22,16 +22,38 @@ import Testing
         #expect(rate.take(at: instant(1_000_000)) != nil)
     }
 
-    /// Mutant: the text that clients send is looked up instead.
-    @Test func clientsURLsAreResolvedBesideTheOrigins() throws {
-        var select = PurgeRequest.Selection()
-        (select.urls, select.prefixes) = (["http://gw/a?b=1", "https://o.example/c"], ["http://gw/d/"])
-        let purge = PurgeRequest(select).resolved { url in
+    /// Leads from the host `gw` to an origin.
+    private struct Places: OriginURLFinding {
+        func originURLs(of url: TargetURI) -> [OriginURL] {
             guard url.host == "gw", let target = try? TargetURI("https://o.example/v1\(url.requestTarget)") else {
                 return []
             }
             return [OriginURL(target, routes: ["shop", "2"])]
         }
+
+        func originPrefixes(of prefix: TargetURI) -> [OriginURL] { originURLs(of: prefix) }
+    }
+
+    /// Mutant: `purge-looks-for-redacted-urls`.
+    @Test(arguments: ["token", "code", "state", "X-Amz-Signature"])
+    func parametersWithSecretNamesAreFoundAsTheyAre(_ name: String) throws {
+        var select = PurgeRequest.Selection()
+        (select.urls, select.prefixes) = (["http://gw/a?\(name)=S1"], ["http://gw/d?\(name)=S"])
+        let purge = PurgeRequest(select).resolved(by: Places())
+        #expect(
+            try Set(purge.scopes()).isSuperset(of: [
+                .target(TargetURI("https://o.example/v1/a?\(name)=S1")),
+                .prefix(TargetPrefix(TargetURI("https://o.example/v1/d?\(name)=S"))),
+            ])
+        )
+        #expect(purge.coverage.allSatisfy { !$0.text.contains("=S") })
+    }
+
+    /// Mutant: the text that clients send is looked up instead.
+    @Test func clientsURLsAreResolvedBesideTheOrigins() throws {
+        var select = PurgeRequest.Selection()
+        (select.urls, select.prefixes) = (["http://gw/a?b=1", "https://o.example/c"], ["http://gw/d/"])
+        let purge = PurgeRequest(select).resolved(by: Places())
         func target(_ text: String) throws -> InvalidationScope { .target(try TargetURI(text)) }
         let scopes = try purge.scopes()
         #expect(

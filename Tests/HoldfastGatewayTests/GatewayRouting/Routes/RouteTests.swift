@@ -1,3 +1,4 @@
+import CacheRules
 import HTTPCacheOperations
 import HTTPCacheSemantics
 import HTTPTypes
@@ -288,6 +289,55 @@ import Testing
         ])
         let found = try #require(routes.originURLs(of: TargetURI(url)).first)
         #expect(found.url.uri == expected && found.routes == names)
+    }
+
+    /// Mutant: `purge-by-url-forgets-rules`.
+    @Test(
+        arguments: [
+            ("http://gw/p?utm_source=2", ["http://o.example/p?utm_source=2", "http://o.example/p"]),
+            ("http://o.example/p?a=1&utm_id=3", ["http://o.example/p?a=1&utm_id=3", "http://o.example/p?a=1"]),
+            ("http://gw/p?a=1", ["http://o.example/p?a=1"]),
+        ]
+    )
+    func urlIsFoundAsRulesChangeIt(_ url: String, _ expected: [String]) throws {
+        let routes = try GatewayRoutes([GatewayRoute(origin: GatewayOrigin("http://o.example"))])
+        let rules = try RuleSet([Rule { $0.ignore.parameters = ["utm_*"] }])
+        #expect(routes.originURLs(of: try TargetURI(url), by: rules).map(\.url.uri) == expected)
+    }
+
+    /// Mutant: `purge-by-prefix-forgets-longer-routes`.
+    @Test(
+        arguments: [
+            ("http://gw/", ["http://a.example/", "http://b.example/api", "http://c.example/c"]),
+            ("http://gw/alt", ["http://b.example/api", "http://c.example/c"]),
+            ("http://gw/al", ["http://a.example/al", "http://b.example/api", "http://c.example/c"]),
+            ("http://gw/alt/", ["http://b.example/api/", "http://c.example/c"]),
+            ("http://gw/%61lt", ["http://b.example/api", "http://c.example/c"]),
+            ("http://gw/alt/x/y", ["http://c.example/c/y"]), ("http://gw/other", ["http://a.example/other"]),
+            ("http://gw/?alt", ["http://a.example/?alt"]), ("http://h.example/", ["http://d.example/"]),
+            ("http://a.example/", []),
+        ]
+    )
+    func prefixCoversRoutesWithALongerPath(_ prefix: String, _ expected: [String]) throws {
+        let routes = try GatewayRoutes([
+            GatewayRoute(path: "/", origin: GatewayOrigin("http://a.example")),
+            GatewayRoute(path: "/alt", origin: GatewayOrigin("http://b.example/api")),
+            GatewayRoute(path: "/alt/x", origin: GatewayOrigin("http://c.example/c")),
+            // Includes the prefix at the same origin.
+            GatewayRoute(path: "/again", origin: GatewayOrigin("http://a.example/again")),
+            GatewayRoute(host: "h.example", origin: GatewayOrigin("http://d.example")),
+        ])
+        #expect(routes.originPrefixes(of: try TargetURI(prefix)).map(\.url.uri) == expected)
+    }
+
+    @Test func prefixCoversRoutesWhereNoRouteHasItsOwnPath() throws {
+        let routes = try GatewayRoutes([
+            GatewayRoute(path: "/c", origin: GatewayOrigin("http://a.example")),
+            GatewayRoute(host: "gw.local", path: "/m", origin: GatewayOrigin("http://b.example"), preservesHost: true),
+        ]).accepting([8080])
+        let found = routes.originPrefixes(of: try TargetURI("http://gw.local/")).map(\.url.uri)
+        #expect(found == ["http://a.example/", "http://gw.local/", "http://gw.local:8080/"])
+        #expect(routes.originPrefixes(of: try TargetURI("http://other/")).map(\.url.uri) == ["http://a.example/"])
     }
 
     /// Mutant: `origins-own-host-is-found`.
