@@ -250,6 +250,40 @@ import Testing
         }
     }
 
+    /// One parameter has the name of a secret, which messages hide, and a rule ignores the other.
+    @Test func findsURLsWithSecretNamesAndIgnoredParameters() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                let text = """
+                    version: 1
+                    listen: 127.0.0.1:0
+                    store: {path: s}
+                    routes: [{origin: "\(origin.baseURL)"}]
+                    rules: [{ignore: {parameters: ["utm_*"]}}]
+                    """
+                try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
+                origin.respond("v1")
+                let paths = ["/a?code=DE", "/p?utm_id=1"]
+                @Sendable func expectOneEach() async throws {
+                    for url in paths.flatMap({ ["http://a.test" + $0, origin.baseURL + $0] }) {
+                        let outcome = try await Tool("holdfast").run(
+                            arguments: ["purge", url, "--dry-run", "--format", "json", "--config", folder.file],
+                            environment: ["RUNTIME_DIRECTORY": ""]
+                        )
+                        let matched = try outcome.objects().first?["matched"] as? [String: Any]
+                        #expect(matched?["responses"] as? Int == 1, "\(url): \(outcome)")
+                    }
+                }
+                try await PurgedGateway.with(folder) { gateway in
+                    try await gateway.warm(paths.map { .init(path: $0) })
+                    try await expectOneEach()
+                }
+                // No process has the store open now.
+                try await expectOneEach()
+            }
+        }
+    }
+
     /// The path of a route is replaced, so its prefix may cover more than the route's path.
     @Test func namesWhatAClientsPrefixCovers() async throws {
         try await PurgedGateway.Folder.with { folder in
