@@ -1,6 +1,6 @@
 package import HTTPCache
 package import HTTPCacheOperations
-package import HTTPCacheSemantics
+import HTTPCacheSemantics
 
 /// A purge: a selection of responses, and the action on them.
 package struct PurgeRequest: Sendable, Hashable, Encodable {

@@ -1,6 +1,6 @@
 package import HTTPCache
 package import HTTPCacheOperations
-package import HTTPCacheSemantics
+import HTTPCacheSemantics
 
 /// A request to pin or unpin stored responses.
 package struct PinRequest: Sendable, Hashable, Encodable {
