@@ -192,7 +192,7 @@ public struct GatewayRoute: Sendable, Hashable {
     }
 
     /// Whether a client that names a host may get the response that is stored for a target.
-    func finds(_ target: TargetURI) -> Bool {
+    package func finds(_ target: TargetURI) -> Bool {
         guard mayLead(to: target), preservesHost, !forwards else { return mayLead(to: target) }
         guard pattern.includes(target), let host = RequestedHost(target.authority) else { return false }
         return authorities(for: host).contains(target.authority)

@@ -15,13 +15,24 @@ extension RuledResponse {
             // Proxies in front added more, and may do so again. Only trusted proxies can.
             return isSelecting
         }
-        return schemes.contains { isFound(byClientUsing: $0, isSelecting: isSelecting) }
+        return schemes.contains { scheme in
+            let fields: HTTPFields = [.clientScheme: scheme, .literal("Forwarded"): "proto=\(scheme)"]
+            return isFound(byClientPresenting: fields, isSelecting: isSelecting)
+        }
+    }
+
+    /// Returns whether a client of the gateway's forward proxy finds the response, as far as
+    /// schemes decide. The proxy tells origins no scheme, so its responses are stored without one.
+    ///
+    /// - Parameter schemes: see ``isFound(byClientsUsing:)``.
+    package func isFoundByProxyClients(ofGatewayServing schemes: Set<String>) -> Bool {
+        isFound(byClientPresenting: [:], isSelecting: schemes.count > 1)
     }
 
     /// - Parameter isSelecting: whether clients of both schemes reach the gateway.
-    private func isFound(byClientUsing scheme: String, isSelecting: Bool) -> Bool {
+    private func isFound(byClientPresenting fields: HTTPFields, isSelecting: Bool) -> Bool {
         var presented = request
-        presented.headerFields = [.clientScheme: scheme, .literal("Forwarded"): "proto=\(scheme)"]
+        presented.headerFields = fields
         var sent = presented
         rules.settings.requestFields.withhold(from: &sent.headerFields)
         var policy = policy

@@ -163,17 +163,18 @@ struct OfflineResponses {
             // cache.
             var policy = CachePolicy(kind: gateway.isEmpty || entry.partition == .principal ? .private : .shared)
             policy.overriding = rules.rules(for: request)
+            let ruled = RuledResponse(response, rules: rules, policy: policy)
             let refused: String? =
                 if routing?.find(components.target) == false {
                     Stored.route
-                } else if !RuledResponse(response, rules: rules, policy: policy).isFound(byClientsUsing: schemes) {
+                } else if !ruled.isFound(on: routing, byClientsUsing: schemes) {
                     Stored.scheme
                 } else if case .forbidden(let name) = policy.staleUse(of: response.head) {
                     name
                 } else {
                     nil
                 }
-            if let index = route(of: components.target) {
+            if let index = route(of: components.target, ruled) {
                 counts[index].add(refused, entry.redactedURI)
             } else {
                 others.add(refused, entry.redactedURI)
@@ -183,9 +184,12 @@ struct OfflineResponses {
         if others.responses > 0 || gateway.isEmpty { self.others = others }
     }
 
-    /// Returns the route that most likely fetched the stored response for a target.
-    private func route(of target: TargetURI) -> Int? {
-        let routes = gateway.indices.filter { gateway[$0].mayLead(to: target) }
+    /// Returns the route that most likely fetched the stored response for a target. Routes whose
+    /// clients find the response come first.
+    private func route(of target: TargetURI, _ response: RuledResponse) -> Int? {
+        let leading = gateway.indices.filter { gateway[$0].mayLead(to: target) }
+        let finding = leading.filter { response.isFound(on: gateway[$0], byClientsUsing: schemes) }
+        let routes = finding.isEmpty ? leading : finding
         // If the client's host replaces the authority, only requests without a host have the
         // origin's authority.
         return routes.first { !gateway[$0].preservesHost || gateway[$0].origin.host != target.host } ?? routes.first

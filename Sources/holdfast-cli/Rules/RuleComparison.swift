@@ -185,7 +185,9 @@ struct RuleComparison {
             example.isOfNoRoute = true
             count(\.routes, [RuleName(side: .new)])
         }
-        if before.isFound(byClientsUsing: old.clientSchemes), !after.isFound(byClientsUsing: new.clientSchemes) {
+        if before.isFound(on: oldRoutes, byClientsUsing: old.clientSchemes),
+            !after.isFound(on: newRoutes, byClientsUsing: new.clientSchemes)
+        {
             example.isOfOtherScheme = true
             count(\.schemes, decisions.changing(Self.schemeSettings))
         }

@@ -65,6 +65,47 @@ struct ClientSchemeStoreTests {
         }
     }
 
+    /// A response of a forward proxy is stored without a scheme, and its clients find it, even if
+    /// another route leads to the same target.
+    @Test(arguments: [false, true])
+    func responsesOfAForwardProxyAreServedOffline(isOfRoute: Bool) async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                origin.respond("v1")
+                try await ListenerTLSTests.make("main", in: folder.path)
+                let elsewhere = isOfRoute ? "\(origin.baseURL)" : "http://192.0.2.1"
+                let port = try #require(URL(string: "\(origin.baseURL)")?.port)
+                func write(listen: String, to path: String) throws {
+                    let text = """
+                        version: 1
+                        listen: [\(listen)]
+                        store: {path: s}
+                        routes: [{name: own, host: a.test, origin: "\(elsewhere)"}]
+                        forward-proxy: {hosts: [127.0.0.1], addresses: [127.0.0.1], ports: [\(port)]}
+
+                        """
+                    try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+                }
+                let old = "\(folder.path)/old.yaml"
+                try write(listen: "127.0.0.1:0", to: old)
+                try write(listen: "127.0.0.1:0, \(Self.tls)", to: folder.file)
+                try await PurgedGateway.with(folder) { gateway in
+                    let proxy = ["--noproxy", "", "--proxy", "http://127.0.0.1:\(gateway.server.port)"]
+                    let reply = try await folder.fetch("\(origin.baseURL)/x", proxy)
+                    #expect(reply.status == 200 && reply.text == "v1", "\(reply)")
+                }
+                let check = try await Tool("holdfast").run("check", "--config", folder.file, "--store", folder.store)
+                #expect(
+                    check.text.contains("forward-proxy, http: none of 1 stored responses would get 504 offline"),
+                    "\(check)"
+                )
+                #expect(!check.text.contains("for scheme"), "\(check)")
+                let diff = try await Tool("holdfast").run("rules", "diff", old, folder.file, "--store", folder.store)
+                #expect(diff.status == 0 && !diff.text.contains("scheme"), "\(diff)")
+            }
+        }
+    }
+
     /// A port that only redirects, and a rule that says that schemes make no difference.
     @Test(arguments: [
         ("  - {match: {scheme: http}, respond: {status: 301, location: \"https://a.test{path}\"}}", ""),

@@ -103,6 +103,39 @@ import Testing
         #expect(isFound == isServed)
     }
 
+    /// Such a proxy tells the origin nothing about its clients. Mutant:
+    /// `check-takes-proxy-clients-for-others`.
+    @Test(
+        arguments: [
+            (nil, ["http"], true), (nil, ["http", "https"], true), ("https", ["http"], false),
+            ("http", ["http", "https"], false),
+        ] as [(recorded: String?, schemes: Set<String>, isFound: Bool)],
+        SchemeRule.allCases
+    )
+    func responseOfAForwardProxyIsFoundByItsClients(
+        _ example: (recorded: String?, schemes: Set<String>, isFound: Bool),
+        _ rule: SchemeRule
+    ) async throws {
+        let before = EngineFixture(kind: .shared)
+        before.engine.selectsByScheme = true
+        before.transport.script(url, .fresh("x"))
+        var own: HTTPFields = [:]
+        own[.clientScheme] = example.recorded
+        try await before.get(url, own)
+        let stored = try #require(before.memory.all.first)
+        #expect(stored.head.selectingFields[.clientScheme] == example.recorded)
+        let ruled = RuledResponse(stored, rules: rule.rules, policy: CachePolicy(kind: .shared))
+        let isFound = ruled.isFoundByProxyClients(ofGatewayServing: example.schemes)
+        if case .none = rule { #expect(isFound == example.isFound) }
+
+        let after = EngineFixture(kind: .shared, rules: rule.rules)
+        after.engine.selectsByScheme = example.schemes.count > 1
+        let prepared = try #require(after.engine.prepare(try after.request(url)))
+        var machine = ReuseMachine(prepared, now: before.clock.now())
+        let isServed = if case .serve = machine.decide(on: [stored]) { true } else { false }
+        #expect(isFound == isServed)
+    }
+
     @Test func responseOfALibraryHasNoScheme() async throws {
         let before = EngineFixture()
         before.transport.script(url, .fresh("x"))
