@@ -98,7 +98,14 @@ struct DryRun {
     ) -> (Course, Stage) {
         switch action {
         case .serve(let serve): return (.serve(serve), .lookedUp)
-        case .refuse(let refusal): return (.refuse(refusal), .lookedUp)
+        case .refuse(let refusal):
+            let recent = recentFailure(now)
+            switch machine.alternativeToRefusing(recent, isOriginUnreachable: isOriginUnreachable) {
+            case .serve(let serve, let isRecent)? where !gone.contains(serve.stored.id):
+                return (.serve(serve), isRecent ? .recentFailure : .breakerOpen)
+            case .refuse(let reason)?: return (.refuse(reason), .breakerOpen)
+            case .serve?, .ask?, nil: return (.refuse(refusal), .lookedUp)
+            }
         case .fetch(let fetch):
             let recent = recentFailure(now)
             switch machine.alternativeToAsking(recent, isOriginUnreachable: isOriginUnreachable) {

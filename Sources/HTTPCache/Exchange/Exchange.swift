@@ -63,8 +63,26 @@ struct Exchange {
                 action = flow.bodyGone()
             case .lookUp: return nil
             case .ask: return try await ask()
-            case .refuse(let refusal): throw refusal
+            case .refuse(let refusal): return try await alternative(to: refusal)
             }
+        }
+    }
+
+    /// Serves a stored response to a request that must not be sent, if its origin is not expected
+    /// to respond.
+    ///
+    /// - Throws: the refusal, if there is no such response.
+    private func alternative(to refusal: ExchangeError) async throws -> CacheResponse {
+        let alternative = flow.alternativeToRefusing(
+            recent: engine.throttle.recent(key, at: flow.now)?.failure,
+            verdict: verdict(of: engine.origin(of: prepared.target))
+        )
+        switch alternative {
+        case .serve(let serve, _)?:
+            guard let response = await engine.open(serve, for: prepared) else { throw refusal }
+            return response
+        case .refuse(let reason)?: throw reason
+        case .ask?, nil: throw refusal
         }
     }
 

@@ -19,6 +19,18 @@ extension ExchangeError {
         )
     }
 
+    /// Returns the error for a stored response that needs validation, for a request with
+    /// `only-if-cached`. RFC 9111 §5.2.1.7
+    static func validationForbidden(_ request: CacheRequest) -> ExchangeError {
+        ExchangeError(
+            code: .offlineMiss,
+            message: "The stored response for '\(request.redactedTarget)' needs validation, which 'only-if-cached' "
+                + "forbids. Send the request without 'only-if-cached'.",
+            status: 504,
+            outcome: CacheOutcome()
+        )
+    }
+
     /// Returns the error for a stored response that may not be used without validation.
     ///
     /// - Parameters:

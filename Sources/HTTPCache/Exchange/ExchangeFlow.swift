@@ -268,6 +268,18 @@ struct ExchangeFlow: Sendable {
         }
     }
 
+    /// Handles the origin's health after a lookup that ended in a refusal.
+    ///
+    /// - Parameters: see ``considered(recent:verdict:)``.
+    /// - Returns: `nil` if the refusal stands.
+    func alternativeToRefusing(
+        recent: FailureThrottle.Failure?,
+        verdict: Breaker.Verdict
+    ) -> ReuseMachine.Alternative? {
+        guard case .ended = state else { preconditionFailure("No request was refused.") }
+        return machine.alternativeToRefusing(recent, isOriginUnreachable: verdict != .reachable)
+    }
+
     /// The number of ended fetches seen before the last lookup, for
     /// ``InFlightFetches/admit(_:as:seen:fencingNumber:rules:check:mayReuse:)``; `nil` if this
     /// exchange may not look up again.

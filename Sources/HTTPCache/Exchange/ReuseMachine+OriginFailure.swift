@@ -74,6 +74,24 @@ extension ReuseMachine {
         }
     }
 
+    /// Decides about a request with `only-if-cached` that was refused. If the origin is not
+    /// expected to respond, the request gets the same as without the directive: the stored
+    /// response, or the reason why it may not be served. RFC 9111 §4.2.4, §5.2.1.7
+    ///
+    /// - Returns: `nil` if the refusal stands.
+    package func alternativeToRefusing(
+        _ recent: FailureThrottle.Failure?,
+        isOriginUnreachable: Bool
+    ) -> Alternative? {
+        guard mode != .offline, preference != .storedOnly, policy.isOnlyIfCached(request) else { return nil }
+        let alternative = alternativeToAsking(recent, isOriginUnreachable: isOriginUnreachable)
+        switch alternative {
+        case .serve: return alternative
+        case .refuse(let refusal): return refusal.code == .staleForbidden ? alternative : nil
+        case .ask: return nil
+        }
+    }
+
     private var unreachableError: TransportError {
         TransportError(
             code: .connect,

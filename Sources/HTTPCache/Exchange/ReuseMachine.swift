@@ -110,7 +110,8 @@ package struct ReuseMachine: Sendable {
                 return .serve(served)
             case .validate(let reason):
                 return policy.isOnlyIfCached(request)
-                    ? .refuse(notStored()) : .fetch(validation(of: stored, reason: reason.forwardReason))
+                    ? .refuse(.validationForbidden(prepared.request))
+                    : .fetch(validation(of: stored, reason: reason.forwardReason))
             }
         case .storedFirst, .staleWhileRevalidate, .storedOnly:
             if var usable = usableWithoutOrigin(stored, reuse) {

@@ -97,6 +97,21 @@ import Testing
         await fixture.engine.shutDown()
     }
 
+    @Test func onlyIfCachedInAnOutageIsExplained() async throws {
+        let fixture = EngineFixture { $0.failureThrottle = .zero }
+        let only: HTTPFields = [.cacheControl: "only-if-cached"]
+        fixture.transport.script(EngineFixture.url, .fresh("one"), .failure(.connect))
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(90))
+        let before = try await fixture.engine.explain(fixture.request(EngineFixture.url, only))
+        #expect(before.now.answer == .refused && before.unreachable.answer == .refused)
+        try await fixture.get()
+        let after = try await fixture.engine.explain(fixture.request(EngineFixture.url, only))
+        #expect(after.now.reason == .breakerOpen && after.now.isHit)
+        #expect(try await fixture.get(EngineFixture.url, only).response.outcome.cacheStatus() == after.now.cacheStatus)
+        await fixture.engine.shutDown()
+    }
+
     @Test func recentFailureIsExplainedWhileRemembered() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(

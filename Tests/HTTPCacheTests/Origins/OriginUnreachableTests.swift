@@ -32,6 +32,41 @@ import Testing
         #expect(fixture.transport.requests.count == 2)
     }
 
+    /// RFC 9111 §5.2.1.7: such a request gets a stored response, as it does without the directive.
+    /// Mutant: `only-if-cached-fails-in-an-outage`.
+    @Test func onlyIfCachedServesStaleInAnOutage() async throws {
+        let fixture = EngineFixture()
+        let only: HTTPFields = [.cacheControl: "only-if-cached"]
+        try await stale(fixture)
+        // The origin may be reachable, so the stored response needs validation.
+        #expect(await fixture.failure(url, only) == .offlineMiss)
+        fixture.transport.script(url, .failure(.connect))
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(60))
+        let served = try await fixture.get(url, only)
+        #expect(served.text == "old")
+        #expect(served.response.outcome.cacheStatus() == "holdfast; hit; ttl=-3600; detail=unreachable")
+        #expect(await fixture.failure(other, only) == .offlineMiss)
+        #expect(fixture.transport.requests.count == 2)
+    }
+
+    @Test func onlyIfCachedIsToldWhatForbidsStaleUse() async throws {
+        let fixture = EngineFixture()
+        let only: HTTPFields = [.cacheControl: "only-if-cached"]
+        let fields: HTTPFields = [.cacheControl: "max-age=60, must-revalidate"]
+        fixture.transport.script(url, .ok("old", fields: fields), .failure(.connect))
+        try await fixture.get()
+        fixture.clock.advance(by: .seconds(3600))
+        let reachable = await refusal(fixture, url, only)
+        #expect(reachable?.code == .offlineMiss && reachable?.outcome.cacheStatus() == "holdfast")
+        #expect(reachable?.message.contains("'only-if-cached' forbids") == true, "\(String(describing: reachable))")
+        #expect(await fixture.failure(url) == .staleForbidden)
+        fixture.clock.advance(by: .seconds(60))
+        let unreachable = await refusal(fixture, url, only)
+        #expect(unreachable?.code == .staleForbidden && unreachable?.forbiddenBy == "must-revalidate")
+        #expect(fixture.transport.requests.count == 2)
+    }
+
     /// An offline miss has the same status for the first caller and for later ones; 502 is for an
     /// origin that responded.
     @Test(arguments: [
@@ -51,9 +86,9 @@ import Testing
         }
     }
 
-    private func refusal(_ fixture: EngineFixture, _ url: String) async -> ExchangeError? {
+    private func refusal(_ fixture: EngineFixture, _ url: String, _ fields: HTTPFields = [:]) async -> ExchangeError? {
         do {
-            try await fixture.get(url)
+            try await fixture.get(url, fields)
             return nil
         } catch {
             return error as? ExchangeError
