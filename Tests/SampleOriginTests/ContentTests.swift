@@ -85,6 +85,18 @@ import Testing
         }
     }
 
+    @Test(arguments: [(204, nil), (205, "0"), (304, nil)] as [(Int, String?)])
+    func respondHasNoContentIfTheStatusAllowsNone(code: Int, length: String?) async throws {
+        try await SampleOrigin.withOrigin { origin in
+            for more in ["", "&body=x"] {
+                let target = "/respond?status=\(code)&field=X-A:1\(more)"
+                let response = try await RawClient.get(target, to: origin)
+                #expect(response.status == code && response["X-A"] == "1" && response.text.isEmpty, "\(response)")
+                #expect(response["Content-Length"] == length && response["Content-Type"] == nil, "\(response)")
+            }
+        }
+    }
+
     @Test func echoReturnsRequestAsReceived() async throws {
         struct Echo: Decodable {
             struct Body: Decodable {

@@ -51,6 +51,17 @@ extension Response {
         return try json(body, status: HTTPResponse.Status(code: code))
     }
 
+    /// Returns a response without content if its status allows none; `nil` for other statuses. A
+    /// 204 and a 304 end with their head, and a 205 has no content (RFC 9110 §15.3.5, §15.3.6,
+    /// §15.4.5).
+    static func withoutContent(status: HTTPResponse.Status) -> Response? {
+        switch status.code {
+        case 204, 304: Response(status: status).withoutLength
+        case 205: Response(status: status)
+        default: nil
+        }
+    }
+
     /// The response without the `Content-Length` that the framework sets, for statuses that may
     /// have none.
     var withoutLength: Response {

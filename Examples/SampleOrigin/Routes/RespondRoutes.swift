@@ -11,11 +11,10 @@ func addRespondRoutes(to router: Router<OriginContext>) {
         router.on("/respond", method: method) { request, _ in
             let query = Query(request)
             let body = query["body"] ?? "{\"path\":\"/respond\"}"
-            var response = Response.bytes(
-                Array(body.utf8),
-                contentType: "application/json",
-                status: HTTPResponse.Status(code: try query.integer("status", default: 200, in: 200...599))
-            )
+            let status = HTTPResponse.Status(code: try query.integer("status", default: 200, in: 200...599))
+            var response =
+                Response.withoutContent(status: status)
+                ?? .bytes(Array(body.utf8), contentType: "application/json", status: status)
             for line in query.values("field") {
                 let field = try parsedField(line)
                 if field.name == .contentType { response.headers[.contentType] = nil }

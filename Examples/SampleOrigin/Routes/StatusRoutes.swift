@@ -16,11 +16,7 @@ func addStatusRoutes(to router: Router<OriginContext>) {
 
 private func respond(status code: Int, body: String) -> Response {
     let status = HTTPResponse.Status(code: code)
-    // A 204 and a 304 end with their head (RFC 9110 §15.3.5, §15.4.5). A 205 has no content
-    // (§15.3.6).
-    if [204, 205, 304].contains(code) {
-        return code == 205 ? Response(status: status) : Response(status: status).withoutLength
-    }
+    if let response = Response.withoutContent(status: status) { return response }
     var response = Response.bytes(Array(body.utf8), contentType: "application/json", status: status)
     switch code {
     case 300...308: response.headers[.location] = "/counter"
