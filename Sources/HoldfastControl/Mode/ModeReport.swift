@@ -25,7 +25,7 @@ package struct ModeReport: Sendable, Hashable, Codable {
         mode = state.value
         configured = state.configured
         let missing = names.missing
-        let modes = names.switches.modes.map { SwitchReport($0, missing: missing) }
+        let modes = names.switches.modes.map { SwitchReport($0, missing: missing, under: state.value) }
         switches = modes.isEmpty ? nil : modes
         guard let temporary = state.temporary else { return }
         until = EndTime.text(temporary.until)

@@ -20,13 +20,16 @@ package struct SwitchReport: Sendable, Hashable, Codable {
     package var reason: String?
     /// The client that set it.
     package var by: String
-    /// Why it has no effect, if a reload removed what it names; otherwise `nil`.
+    /// Why it has no effect, if a reload removed what it names, or if the gateway's mode is
+    /// stricter; otherwise `nil`.
     package var noEffect: String?
 
     /// Creates the report of a switch.
     ///
-    /// - Parameter missing: the subjects that the configuration does not have.
-    init(_ one: Switch, missing: Set<Switch.Subject>) {
+    /// - Parameters:
+    ///   - missing: the subjects that the configuration does not have.
+    ///   - gatewayMode: the gateway's mode; `nil` for a drain, which does not depend on it.
+    init(_ one: Switch, missing: Set<Switch.Subject>, under gatewayMode: OfflineMode? = nil) {
         switch one.subject {
         case .origin(let url): origin = url
         case .route(let name): route = name
@@ -37,7 +40,14 @@ package struct SwitchReport: Sendable, Hashable, Codable {
         since = EndTime.text(one.since)
         reason = one.reason
         by = one.client
-        noEffect = missing.contains(one.subject) ? one.subject.absence : nil
+        noEffect = missing.contains(one.subject) ? one.subject.absence : Self.restriction(of: one.mode, by: gatewayMode)
+    }
+
+    /// Returns why a mode of an origin or a route has no effect under the gateway's mode: the
+    /// strictest mode wins.
+    private static func restriction(of mode: OfflineMode?, by gatewayMode: OfflineMode?) -> String? {
+        guard let mode, let gatewayMode, OfflineMode.leastNetwork(mode, gatewayMode) != mode else { return nil }
+        return "the gateway's mode is '\(gatewayMode.rawValue)', which is stricter"
     }
 }
 

@@ -22,7 +22,7 @@ struct Mode: AsyncParsableCommand {
 
             \(GatewayLocation.help)
 
-            JSON: one object, with the keys mode, configured, until, since, reason and by; and switches, a list of objects with the keys origin or route, mode, until, since, reason, by and noEffect (why it has no effect, if a reload removed the origin or route).
+            JSON: one object, with the keys mode, configured, until, since, reason and by; and switches, a list of objects with the keys origin or route, mode, until, since, reason, by and noEffect (why it has no effect, if a reload removed the origin or route, or the gateway's mode is stricter).
 
             The exit status is 0 if the mode is in force, 1 if no gateway can be reached or it rejected the mode, 64 if the command line is invalid.
 

@@ -156,6 +156,22 @@ import Testing
         )
     }
 
+    /// The strictest mode wins. Mutant: `looser-mode-seems-to-be-in-force`.
+    @Test(arguments: OfflineMode.allCases, OfflineMode.allCases)
+    func looserModeOfARouteHasNoEffect(mode: OfflineMode, gatewayMode: OfflineMode) throws {
+        var switches = Switches()
+        let until = Self.now.adding(.seconds(60))
+        _ = switches.set(Switch(.route(name: "api"), mode: mode, until: until, since: Self.now, client: "uid 1"))
+        let names = SubjectNames(origins: [], routes: ["api"], servers: [:], switches: switches)
+        let report = try #require(ModeReport(ModeState(configured: gatewayMode), names).switches?.first)
+        let order: [OfflineMode] = [.online, .automatic, .preferStored, .offline]
+        let rank = try #require(order.firstIndex(of: mode))
+        let gatewayRank = try #require(order.firstIndex(of: gatewayMode))
+        let expected =
+            rank < gatewayRank ? "the gateway's mode is '\(gatewayMode.rawValue)', which is stricter" : nil
+        #expect(report.noEffect == expected)
+    }
+
     @Test(
         arguments: [
             (.route(name: "api"), nil), (.route(name: "removed"), "no route has this name"),
