@@ -61,8 +61,12 @@ struct Drain: AsyncParsableCommand {
         let gateway = try location.gateway()
         let report: DrainsReport
         if let server, let origin, end {
+            let before: DrainsReport = try await gateway.get("/v1/drains")
             let path = "/v1/drains?origin=\(Self.encoded(origin))&server=\(Self.encoded(server))"
             report = try await gateway.send(.DELETE, path, Optional<String>.none)
+            if Self.count(of: server, in: before) == Self.count(of: server, in: report) {
+                StandardStream.error.line("'\(server)' of '\(origin)' was not drained.")
+            }
         } else if let server, let origin {
             let request = DrainRequest(
                 server,
@@ -90,6 +94,11 @@ struct Drain: AsyncParsableCommand {
                 "warning: No server of '\(origin.origin)' is left: its responses come from the store, and other requests get 504."
             )
         }
+    }
+
+    /// Returns the number of origins of which a server is drained.
+    private static func count(of server: String, in report: DrainsReport) -> Int {
+        report.drains.count(where: { $0.server == server })
     }
 
     private static func encoded(_ text: String) -> String {

@@ -142,7 +142,10 @@ struct HoldfastDrainTests {
             )
             #expect(tried.lines.contains { $0.hasPrefix("  note   an operator drained every server") }, "\(tried)")
             let ended = try await gateway.run(["drain", servers[0], "--end"] + named)
-            #expect(ended.status == 0 && ended.lines.count == 1, "\(ended)")
+            #expect(ended.status == 0 && ended.lines.count == 1 && ended.error.isEmpty, "\(ended)")
+            let again = try await gateway.run(["drain", servers[0], "--end"] + named)
+            let words = "'\(servers[0])' of '\(origin.baseURL)' was not drained.\n"
+            #expect(again.status == 0 && again.text == ended.text && again.error == words, "\(again)")
             let found = try await gateway.get("/missing")
             #expect(found.contains("server 1"), "\(found)")
         }
