@@ -100,6 +100,7 @@ struct Check: AsyncParsableCommand {
         let gateway = configuration.isForGateway ? try GatewayConfiguration(configuration) : nil
         var warnings = try ConfigurationCheck.warnings(of: configuration, gateway)
         if gateway != nil, let warning = warningOfNoStore(configuration) { warnings.append(warning) }
+        if let warning = warningOfNoRoutes(configuration) { warnings.append(warning) }
         var offline = OfflineResponses(gateway?.routes, configuration.rules, schemes: configuration.clientSchemes)
         if let store {
             do {
@@ -141,6 +142,18 @@ struct Check: AsyncParsableCommand {
             "store.path",
             "It is not set: 'holdfast serve --config \(file)' fails without '--store' or HOLDFAST_STORE. "
                 + "Set 'store: {path: FOLDER}'."
+        )
+    }
+
+    /// Returns a warning if a file that says where to listen has no routes. A file of the library,
+    /// or of a recording, does not say that.
+    private func warningOfNoRoutes(_ configuration: Configuration) -> ConfigurationError.Finding? {
+        let variable = ProcessInfo.processInfo.environment[ServeVariable.origin.rawValue] ?? ""
+        guard !configuration.isForGateway, !configuration.listeners.isEmpty, variable.isEmpty else { return nil }
+        return configuration.finding(
+            "routes",
+            "There are no routes, so 'holdfast serve' starts only with '--origin' or HOLDFAST_ORIGIN. "
+                + "Add 'routes' or 'forward-proxy'. 'holdfast record' and 'replay' need none."
         )
     }
 

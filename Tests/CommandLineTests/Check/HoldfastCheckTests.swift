@@ -35,6 +35,20 @@ import Testing
         #expect(without.error.contains("Set 'store: {path: FOLDER}'."), "\(without.error)")
     }
 
+    @Test func fileOfAGatewayWithoutRoutesIsReported() async throws {
+        let outcome = try await check("listen: 127.0.0.1:0\n\(Self.store)")
+        #expect(outcome.status == 0 && outcome.lines.last?.contains("is valid: 0 routes") == true, "\(outcome)")
+        let words = "routes: There are no routes, so 'holdfast serve' starts only with '--origin' or HOLDFAST_ORIGIN."
+        #expect(outcome.error.hasPrefix("warning: ") && outcome.error.contains(words), "\(outcome)")
+        // A file of the library, or of a recording.
+        let library = try await check(Self.store)
+        #expect(library.status == 0 && library.error.isEmpty, "\(library)")
+        let proxy = try await check(
+            "listen: 127.0.0.1:0\n\(Self.store)\nforward-proxy: {hosts: [a.example], allow: [10.0.0.0/8]}"
+        )
+        #expect(proxy.status == 0 && proxy.error.isEmpty, "\(proxy)")
+    }
+
     @Test func summaryCountsRoutesWithoutOrigin() async throws {
         let outcome = try await check(
             "\(Self.store)\nroutes: [{path: /a, respond: {status: 404}}, {path: /b, respond: {status: 410}}]"
