@@ -18,6 +18,7 @@ extension RuleSet {
             if let message = ignoredMembers(entry.rule) { warnings.append(check.finding("ignore.members", message)) }
             warnings += originFields(entry.rule).map { check.finding($0.setting, $0.message) }
             warnings += droppedCookies(of: entry).map { check.finding("match.cookie", $0) }
+            if let message = unusedPrincipal(entry.rule) { warnings.append(check.finding("store.per", message)) }
             warnings += leftOutTokens(entry.rule).map { check.finding("store.without-cookies", $0) }
         }
         return warnings
@@ -59,6 +60,14 @@ extension RuleSet {
         let isAlone = !methods.contains { $0 == .get || $0.rawValue == "QUERY" }
         return "Responses to POST are stored only with 'store.content'\(isAlone ? ", so nothing is stored" : ""). "
             + "Add 'content: any', 'content: json' or 'content: graphql' to 'store'."
+    }
+
+    /// Returns a warning if the requests for which responses would be stored separately bypass the
+    /// store.
+    private func unusedPrincipal(_ rule: Rule) -> String? {
+        guard rule.settings.store.principal != nil, rule.settings.withoutCredentials == true else { return nil }
+        return
+            "It has no effect with 'credentials: none': every request with this field or cookie bypasses the store. Remove one of them."
     }
 
     /// Returns a warning that clients share responses although the origin can tell their requests

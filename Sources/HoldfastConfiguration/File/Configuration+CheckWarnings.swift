@@ -7,8 +7,8 @@ extension Configuration {
     package var checkWarnings: [ConfigurationError.Finding] {
         [
             readingWarnings, homeWarnings, memoryWarnings, loopWarnings, portWarnings, redirectWarnings, listWarnings,
-            trustWarnings, networkWarnings, quotaWarnings, preservedHostWarnings, rules.sharingWarnings,
-            rules.effectWarnings,
+            trustWarnings, networkWarnings, quotaWarnings, preservedHostWarnings, timeoutWarnings,
+            rules.sharingWarnings, rules.effectWarnings,
         ].flatMap(\.self)
     }
 

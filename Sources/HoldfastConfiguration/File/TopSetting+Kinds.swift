@@ -19,11 +19,14 @@ extension TopSetting {
         )
     }
 
-    /// Reads a size that has a minimum.
-    static func sizeRead(_ value: FileValue, least: Int64) throws(Refusal) -> Int64 {
+    /// Reads a size that has a minimum, and possibly a maximum.
+    static func sizeRead(_ value: FileValue, least: Int64, most: Int64 = .max) throws(Refusal) -> Int64 {
         let size = try Readers.size(value)
         guard size >= least else {
             throw Refusal("\(value.shown) is too small; the minimum is \(Quantity.written(bytes: least)).")
+        }
+        guard size <= most else {
+            throw Refusal("\(value.shown) is too large; the maximum is \(Quantity.written(bytes: most)).")
         }
         return size
     }
@@ -33,13 +36,14 @@ extension TopSetting {
         _ name: String,
         _ path: any WritableKeyPath<Configuration, Int?> & Sendable,
         default standard: Int,
-        least: Int64 = 0
+        least: Int64 = 0,
+        most: Int64 = .max
     ) -> TopSetting {
         TopSetting(
             name,
             .size,
             read: { (value, configuration) throws(Refusal) in
-                configuration[keyPath: path] = Int(clamping: try sizeRead(value, least: least))
+                configuration[keyPath: path] = Int(clamping: try sizeRead(value, least: least, most: most))
             },
             written: { Quantity.written(bytes: Int64($0[keyPath: path] ?? standard)) }
         )

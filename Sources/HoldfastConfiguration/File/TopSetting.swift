@@ -151,6 +151,8 @@ struct TopSetting: Sendable {
     private static let leastResponseMemory: Int64 = 1 << 20
     /// A smaller head has no room for a URL and the fields that every client sends.
     private static let leastRequestHead: Int64 = 1 << 10
+    /// Each connection may keep a head of this size in memory, before the client is known.
+    private static let mostRequestHead: Int64 = 1 << 20
 
     private static let limits = [
         number(
@@ -198,7 +200,13 @@ struct TopSetting: Sendable {
             written: { "\($0.options.waitingLimit)" }
         ),
         count("limits.keyed-content", \.limits.keyedContent, default: 1 << 20),
-        count("limits.request-head", \.limits.requestHead, default: 64 << 10, least: leastRequestHead),
+        count(
+            "limits.request-head",
+            \.limits.requestHead,
+            default: 64 << 10,
+            least: leastRequestHead,
+            most: mostRequestHead
+        ),
         number("limits.tunnels", \.limits.tunnels, 1...1_000_000, default: 1000),
         TopSetting(
             "limits.response-memory",

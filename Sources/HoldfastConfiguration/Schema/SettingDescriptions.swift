@@ -118,7 +118,7 @@ enum SettingDescriptions {
         "limits.request-body":
             "The maximum size of a request's content. Default: '1 GiB'.",
         "limits.request-head":
-            "The maximum size of a request's head, at least 1 KiB. Below 8 KiB, it also limits the request line. Default: '64 KiB'.",
+            "The maximum size of a request's head, from 1 KiB to 1 MiB. Below 8 KiB, it also limits the request line. Default: '64 KiB'.",
         "limits.requests":
             "'{rate: 50/s, burst: 200, by: address}': how many requests each client may send. Beyond the rate, requests get 429. 'rate': a number per 's', 'm' or 'h'; 'burst': the number that may come at once, by default the number in 'rate'; 'by': 'address' (an IPv4 address or an IPv6 /64) or 'prefix' (an IPv4 /24 or an IPv6 /56). 'off': no rate. Default: 'off'.",
         "limits.response-memory":

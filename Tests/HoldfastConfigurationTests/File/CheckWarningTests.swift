@@ -119,6 +119,40 @@ import Testing
         #expect(warnings == (isReported ? [message] : []))
     }
 
+    /// Mutant: `timeouts-of-rules-are-overlooked`.
+    @Test(
+        arguments: [
+            ("timeouts: {first-byte: 5 m}", "timeouts.first-byte", "1 m by default"),
+            ("timeouts: {connect: 61 s}", "timeouts.connect", "1 m by default"),
+            ("timeouts: {connect: 5 s, hard: 4 s}", "timeouts.connect", "line 2"),
+            (
+                "origins: {\"https://a.example\": {timeouts: {first-byte: 61 s}}}",
+                "origin 'https://a.example': timeouts.first-byte", "1 m by default"
+            ),
+            ("timeouts: {first-byte: 60 s}", nil, ""), ("timeouts: {first-byte: 5 m, hard: off}", nil, ""),
+            ("timeouts: {first-byte: 5 m}\nrules: [{match: {url: /a}, timeouts: {hard: 5 m}}]", nil, ""),
+            ("timeouts: {first-byte: 5 m}\nrules: [{match: {url: /a}, timeouts: {hard: off}}]", nil, ""),
+        ] as [(String, String?, String)]
+    )
+    func timeoutsAboveTheHardOneAreReported(_ settings: String, _ setting: String?, _ place: String) throws {
+        let message = setting.map {
+            "f:2: \($0): It is more than 'timeouts.hard' (\(place)), which ends the request first. Raise 'timeouts.hard' too."
+        }
+        let routes = "routes: [{origin: \"https://a.example\"}]"
+        #expect(try Self.warnings("\(settings)\n\(routes)") == (message.map { [$0] } ?? []))
+    }
+
+    @Test(arguments: [
+        ("store: {per: {field: Authorization}}, credentials: none", true),
+        ("store: {per: {cookie: sid}}, credentials: none", true), ("store: {per: {cookie: sid}}", false),
+        ("credentials: none", false),
+    ])
+    func principalsWithoutCredentialsAreReported(_ settings: String, _ isReported: Bool) throws {
+        let message =
+            "f:2: rule 1: store.per: It has no effect with 'credentials: none': every request with this field or cookie bypasses the store. Remove one of them."
+        #expect(try Self.warnings("rules: [{\(settings)}]") == (isReported ? [message] : []))
+    }
+
     /// Mutant: `quota-of-an-unknown-tag-passes`.
     @Test(
         arguments: [

@@ -229,6 +229,10 @@ import Testing
             "f:2: limits.request-head: '10 B' is too small; the minimum is 1 KiB."
         ),
         (
+            "version: 1\nlimits: {request-head: 1 GB}",
+            "f:2: limits.request-head: '1 GB' is too large; the maximum is 1 MiB."
+        ),
+        (
             "version: 1\nstore: {budget: 1 GiB 5}",
             "f:2: store.budget: '1 GiB 5' is not one number and one unit, such as '512 MiB' or '1.5 GiB'."
         ),
