@@ -41,16 +41,22 @@ struct Reload: AsyncParsableCommand {
     /// Returns human-readable lines.
     static func text(_ result: ReloadResult) -> String {
         let (rejected, files) = (result.rejectedFiles ?? [], result.changedFiles ?? [])
-        var lines = [
-            !rejected.isEmpty
-                ? "Reloaded, except for files that cannot be used. What was read from them before stays in use."
-                : result.changed.isEmpty && files.isEmpty ? "Reloaded. Nothing changed." : "Reloaded."
-        ]
+        let changesNothing = rejected.isEmpty && result.changed.isEmpty && files.isEmpty
+        var lines: [String]
+        switch result.kept.count {
+        case _ where !rejected.isEmpty:
+            lines = ["Reloaded, except for files that cannot be used. What was read from them before stays in use."]
+        case 0: lines = [changesNothing ? "Reloaded. Nothing changed." : "Reloaded."]
+        case 1 where changesNothing: lines = ["Reloaded. 1 change takes effect after a restart:"]
+        case let number where changesNothing: lines = ["Reloaded. \(number) changes take effect after a restart:"]
+        default: lines = ["Reloaded."]
+        }
         lines += rejected.map { "  rejected: \($0)" }
         lines += result.changed.map { "  \($0.setting): \($0.from ?? "unset") -> \($0.to ?? "unset")" }
         lines += files.map { "  changed file: \($0)" }
         lines += result.kept.map {
-            "  \($0.setting): \($0.from ?? "unset") -> \($0.to ?? "unset") takes effect after a restart"
+            "  \($0.setting): \($0.from ?? "unset") -> \($0.to ?? "unset")"
+                + (changesNothing ? "" : " takes effect after a restart")
         }
         lines += (result.ineffectiveSwitches ?? []).map { "  warning: \($0)" }
         return lines.joined(separator: "\n")

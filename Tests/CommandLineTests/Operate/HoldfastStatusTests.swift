@@ -160,6 +160,11 @@ import Testing
         try await PurgedGateway.withOrigin { gateway, origin in
             let same = try await gateway.run(["reload"])
             #expect(same.status == 0 && same.text == "Reloaded. Nothing changed.\n", "\(same)")
+            try gateway.folder.write(origin, "threads: 3")
+            let waiting = try await gateway.run(["reload"])
+            #expect(waiting.lines.first == "Reloaded. 1 change takes effect after a restart:", "\(waiting)")
+            #expect(waiting.lines.count == 2 && waiting.lines[1].hasPrefix("  threads: "), "\(waiting)")
+            #expect(waiting.lines[1].hasSuffix("-> 3"), "\(waiting)")
             try gateway.folder.write(origin, "  - {match: {url: /x}, tags: [x]}\nmode: online\nthreads: 3")
             let reply = try await gateway.curl("/v1/reload", ["--json", "{}", "-H", "Accept: */*"])
             #expect(reply.status == 200 && reply.json["by"] as? String == "uid \(getuid())", "\(reply.text)")
