@@ -12,7 +12,7 @@ struct Get: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Fetches a URL through a store.",
         discussion: """
-            The body goes to standard output as it arrives. Each emission prints a line on standard error (stderr) with its source, status, age and Cache-Status.
+            The body goes to standard output as it arrives. Each response prints a line on standard error (stderr) with its source, status, age and Cache-Status.
 
             From a configuration file, the command uses the store, the mode, the rules, 'timeouts.soft' and 'timeouts.hard'. It ignores 'routes', 'origins' and all other timeouts, which are for the gateway. '--store' and \
             '--offline' override the file. If the file is invalid, its findings go to standard error, one per line, and the exit status is 1.
@@ -187,7 +187,7 @@ struct Get: AsyncParsableCommand {
         for preference in offline ? [.storedOnly] : strategy.preferences {
             do {
                 let response = try await client.respond(to: CacheRequest(head: head, preference: preference))
-                StandardStream.error.line(response.emissionLine)
+                StandardStream.error.line(response.responseLine)
                 // The network confirmed the body that was already printed.
                 if response.isValidated, let delivered, delivered == response.stored?.bodyID { continue }
                 for try await chunk in response.body {
@@ -225,9 +225,9 @@ extension ExchangeError {
 }
 
 extension CacheResponse {
-    /// The emission as a line for people and scripts.
-    var emissionLine: String {
-        "emission source=\(source.rawValue) status=\(head.status.code) age=\(age / 1000)s stale=\(isStale)"
+    /// The response as a line for people and scripts.
+    var responseLine: String {
+        "response source=\(source.rawValue) status=\(head.status.code) age=\(age / 1000)s stale=\(isStale)"
             + " cache-status=\"\(outcome.cacheStatus())\""
     }
 }
