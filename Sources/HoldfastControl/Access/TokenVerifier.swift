@@ -57,7 +57,7 @@ package final class TokenVerifier: Sendable {
         var problem: ControlProblem {
             ControlProblem(
                 .tooManyFailedTries,
-                "The token is wrong, as were \(FailedTries.limit) other tokens from the same network within a minute. Send a token from 'control.tokens', which is accepted immediately, or use the Unix socket.",
+                "The token is wrong, after \(FailedTries.limit) failed tries from the same network within a minute. Send a token from 'control.tokens', which is accepted immediately, or use the Unix socket.",
                 limit: FailedTries.limit
             )
         }

@@ -95,6 +95,8 @@ import Testing
         clock.advance(.seconds(59))
         let wait = #expect(throws: TokenVerifier.Wait.self) { try entryPoint.admit(wrong, from: "192.0.2.1") }
         #expect(wait?.seconds == 1)
+        // All tries have the same token.
+        #expect(wait?.problem.detail.hasPrefix("The token is wrong, after 5 failed tries ") == true)
         clock.advance(.seconds(1))
         for _ in 0..<5 { #expect(status(entryPoint, wrong) == 401) }
         #expect(status(entryPoint, wrong) == 429 && status(entryPoint, right) == 200)
