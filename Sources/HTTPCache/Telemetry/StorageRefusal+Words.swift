@@ -25,8 +25,9 @@ extension StorageRefusal {
         case .privateResponse: "The response has 'Cache-Control: private', and the gateway is a shared cache."
         case .authorization:
             """
-            The request has credentials, such as a cookie, and the response does not allow sharing. The rule setting \
-            'cookies.keep' removes all cookies but those that matter.
+            The request has credentials, such as 'Cookie' or 'Authorization', and the response does not allow sharing. \
+            The rule setting 'cookies.keep' removes all cookies except those that matter; 'store.per' stores the \
+            response per user.
             """
         case .setCookie:
             """

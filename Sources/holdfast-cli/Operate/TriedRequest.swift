@@ -40,6 +40,8 @@ struct TriedRequest: Encodable, Sendable {
     var isForwardedForItsFields: Bool
     /// Whether a route with 'respond' made the response.
     var isFixed: Bool
+    /// Whether the mode forbade asking the origin, so that its last failure is not the cause.
+    var isKeptFromOrigin: Bool
     /// The URL to which the response redirects; `nil` if it does not.
     var redirect: TargetURI?
     /// Whether the response sets cookies, so that the next request may get another response.
@@ -145,6 +147,7 @@ struct TriedRequest: Encodable, Sendable {
         isConfirmed = member?.forwardStatus == 304 && status != 304
         isForwardedForItsFields = member?.forwardReason == .request
         isFixed = member?.detail == "respond"
+        isKeptFromOrigin = member?.detail == "offline"
         setsCookies = fields.contains(.setCookie)
         if Self.redirects.contains(status), let location = fields[.location] {
             redirect = TargetURI(reference: location.utf8, relativeTo: target)

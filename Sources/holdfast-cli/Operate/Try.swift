@@ -65,7 +65,7 @@ struct Try: AsyncParsableCommand {
         let notStored: NotStored = try await gateway.get("/v1/not-stored")
         let origins: OriginsReport = try await gateway.get("/v1/origins")
         let configuration: Configured = try await gateway.get("/v1/configuration")
-        var report = TryReport(tried, explained, why: notStored.words(for: target), origins, configuration)
+        var report = TryReport(tried, explained, why: notStored.words(for: target, fields), origins, configuration)
         report.judgeRedirect(of: target, by: try? TargetURI(explained.explanation.request.target))
         switch (target.scheme, address.hasTLS) {
         case ("https", false):
@@ -212,19 +212,29 @@ struct Try: AsyncParsableCommand {
     /// The part of `GET /v1/not-stored` that is shown.
     struct NotStored: Decodable {
         struct Reason: Decodable {
-            var words: String
+            var reason, words: String
             var examples: [Example]
+
+            /// The words for a request with the given fields.
+            func explanation(of fields: HTTPFields) -> String {
+                guard reason == "authorization", fields.contains(.authorization), !fields.contains(.cookie) else {
+                    return words
+                }
+                return
+                    "The request has 'Authorization', and the response does not allow sharing, for example with 'public'. To store it per user, set 'store: {per: {field: Authorization}}' in a rule."
+            }
         }
         struct Example: Decodable { var url, at: String }
 
         var reasons: [Reason]
 
-        /// The latest reason for a target.
-        func words(for target: TargetURI) -> String? {
+        /// The latest reason for a target and the fields of its request.
+        func words(for target: TargetURI, _ fields: HTTPFields) -> String? {
             // The gateway writes URLs without a scheme and without secrets.
             let url = Redaction.uriText("//\(target.authority)\(target.requestTarget)")
             return reasons.flatMap { reason in
-                reason.examples.filter { "//" + $0.url == url }.map { (EndTime.instant($0.at), reason.words) }
+                reason.examples.filter { "//" + $0.url == url }
+                    .map { (EndTime.instant($0.at), reason.explanation(of: fields)) }
             }.max { ($0.0 ?? .distantPast) < ($1.0 ?? .distantPast) }?.1
         }
     }
@@ -295,7 +305,7 @@ struct TryReport: Encodable {
                 return
             }
             // Such a problem has nothing to do with an origin.
-            if explained.answer != nil { return }
+            if explained.answer != nil || requests.last?.isKeptFromOrigin == true { return }
             self.origins = Self.causes(of: explained.explanation.request.target, origins)
             return
         }

@@ -34,8 +34,10 @@ import Testing
     @Test(arguments: [
         ("Set-Cookie: a=b", [], "'store.without-cookies'"),
         ("X-A: b", ["--header", "Cookie: _ga=1"], "'cookies.keep'"),
+        ("X-A: b", ["--header", "Authorization: Bearer x"], "set 'store: {per: {field: Authorization}}'"),
+        ("X-A: b", ["--header", "Cookie: a=1", "--header", "Authorization: Bearer x"], "'cookies.keep'"),
     ])
-    func settingForCookiesIsNamed(_ field: String, _ options: [String], _ setting: String) async throws {
+    func settingForCredentialsIsNamed(_ field: String, _ options: [String], _ setting: String) async throws {
         try await PurgedGateway.withOrigin { gateway, origin in
             origin.behaveNormally()
             let parts = field.split(separator: ": ").map(String.init)
@@ -256,6 +258,20 @@ import Testing
             #expect(outcome.lines.contains { $0.hasPrefix("  origin \(origin.baseURL): refused: ") }, "\(outcome)")
             let origins = try await gateway.run(["origins"])
             #expect(origins.lines.contains { $0.hasPrefix("        refused: ") }, "\(origins)")
+        }
+    }
+
+    /// The origin's last failure is not the reason why nothing is served.
+    @Test func originThatTheModeForbidsIsNotBlamed() async throws {
+        try await PurgedGateway.withOrigin { gateway, origin in
+            await origin.stop()
+            let failed = try await gateway.run(["try", "http://a.test/x"])
+            #expect(failed.lines.contains { $0.hasPrefix("  origin ") }, "\(failed)")
+            let mode = try await gateway.run(["mode", "offline", "--for", "1h"])
+            #expect(mode.status == 0, "\(mode)")
+            let outcome = try await gateway.run(["try", "http://a.test/x"])
+            #expect(outcome.lines.first?.hasPrefix("Failed (offline-miss): ") == true, "\(outcome)")
+            #expect(!outcome.lines.contains { $0.hasPrefix("  origin ") }, "\(outcome)")
         }
     }
 
