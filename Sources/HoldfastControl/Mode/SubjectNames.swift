@@ -56,13 +56,16 @@ struct SubjectNames {
         }
     }
 
-    /// Returns one of an origin's servers as a subject.
+    /// Returns one of an origin's servers as a subject. A server with a URL may be named without
+    /// its scheme if no other server has this name.
     ///
     /// - Throws: ``ControlProblem`` if the server is unknown.
     func subject(server: String, of origin: String) throws(ControlProblem) -> Switch.Subject {
         let url = Self.normalForm(origin)
-        let subject = Switch.Subject.server(name: server, origin: url)
         let others = servers[url] ?? []
+        let withScheme = others.contains(server) ? [] : others.filter { $0.hasSuffix("://\(server)") }
+        let name = withScheme.count == 1 ? withScheme[0] : server
+        let subject = Switch.Subject.server(name: name, origin: url)
         if others.isEmpty, switches.of(subject) == nil {
             throw ControlProblem(
                 .invalidRequest,
@@ -73,7 +76,8 @@ struct SubjectNames {
             )
         }
         let list = others.map { "'\($0)'" }.joined(separator: ", ")
-        return try known(subject, others.contains(server), "server", server, "one of \(list)", "Check the name.")
+        let advice = "Write the name as 'GET /v1/origins' shows it."
+        return try known(subject, others.contains(name), "server", server, "one of \(list)", advice)
     }
 
     private func known(

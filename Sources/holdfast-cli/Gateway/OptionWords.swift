@@ -6,26 +6,38 @@ enum OptionWords {
     static func text(_ problem: ControlProblem) -> String {
         // The errors of a file are about its settings.
         if problem.findings != nil { return problem.detail }
-        return problem.detail
+        let detail = problem.detail
             .replacing(/'select\.prefixes: ([^']*)'/) { match in "'--prefix \(match.1)'" }
             .replacing(/'select\.(urls|prefixes|tags|hosts)\[(\d+)\]'/) { match in
                 let number = (Int(match.2) ?? 0) &+ 1
                 return match.1 == "urls" ? "URL \(number)" : "'\(option(match.1))' number \(number)"
             }
-            .replacing("'select.all'", with: "'--all'")
-            .replacing("'select'", with: "The command line")
-            .replacing("'origin' must be", with: "'--of-origin' must be")
-            .replacing("'route' must be", with: "'--of-route' must be")
-            .replacing("set 'replace' to true", with: "use '--replace'")
-            .replacing("'file' is", with: "'--config' is")
-            .replacing("'origin' is", with: "'--origin' is")
-            .replacing("'reason'", with: "'--reason'")
-            .replacing("'within'", with: "'--within'")
-            .replacing("'until'", with: "'--until'")
-            .replacing("'for'", with: "'--for'")
-            .replacing("('PUT /v1/mode') first", with: "with 'holdfast mode' first")
-            .replacing("Send several requests", with: "Run several commands")
+        return words.reduce(detail) { $0.replacing($1.member, with: $1.option) }
     }
+
+    /// The words of the control plane and those of the command line, in the order of replacement.
+    private static let words: [(member: String, option: String)] = [
+        ("'select.all'", "'--all'"),
+        ("'select'", "The command line"),
+        ("'origin' must be", "'--of-origin' must be"),
+        ("'route' must be", "'--of-route' must be"),
+        ("'server' must be", "The server must be"),
+        ("as 'GET /v1/origins' shows it", "as 'holdfast origins' shows it"),
+        ("set 'replace' to true", "use '--replace'"),
+        ("'file' is", "'--config' is"),
+        ("'origin' is", "'--origin' is"),
+        ("'reason'", "'--reason'"),
+        ("'within'", "'--within'"),
+        ("'until'", "'--until'"),
+        ("'for'", "'--for'"),
+        ("('PUT /v1/mode') first", "with 'holdfast mode' first"),
+        (
+            "Purge without 'refresh', or switch the mode ('PUT /v1/mode')",
+            "Omit '--refresh', or run 'holdfast mode automatic'"
+        ),
+        ("has finished ('GET /v1/refreshes'), or purge without 'refresh'", "has finished, or omit '--refresh'"),
+        ("Send several requests", "Run several commands"),
+    ]
 
     private static func option(_ member: Substring) -> String {
         switch member {

@@ -87,7 +87,9 @@ struct Drain: AsyncParsableCommand {
     private static func warn(about server: String, of gateway: ControlClient) async throws {
         let report: OriginsReport = try await gateway.get("/v1/origins")
         let without = report.origins.filter { origin in
-            origin.reason == "drained" && origin.servers?.contains { $0.server == server } == true
+            // A server's URL may be given without its scheme.
+            let isNamed = origin.servers?.contains { $0.server == server || $0.server.hasSuffix("://\(server)") }
+            return origin.reason == "drained" && isNamed == true
         }
         for origin in without {
             StandardStream.error.line(

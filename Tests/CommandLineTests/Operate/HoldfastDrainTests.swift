@@ -157,7 +157,10 @@ struct HoldfastDrainTests {
                 (["drain", servers[0]], 64, "needs '--of-origin'"), (["drain", "--end"], 64, "need a server"),
                 (["drain", servers[0], "--of-origin", origin.baseURL, "--end", "--for", "1h"], 64, "'--end' ends it"),
                 (["drain", servers[0], "--of-origin", origin.baseURL], 1, "needs an end"),
-                (["drain", "127.0.0.1:1", "--of-origin", origin.baseURL, "--for", "1h"], 1, "one of '\(servers[0])'"),
+                (
+                    ["drain", "127.0.0.1:1", "--of-origin", origin.baseURL, "--for", "1h"], 1,
+                    "The server must be one of '\(servers[0])'"
+                ),
                 (["mode", "offline", "--of-origin", "http://x.example", "--for", "1h"], 1, "an origin of a route"),
                 (["mode", "offline", "--of-route", "x", "--for", "1h"], 1, "the name of a route"),
                 (["mode", "offline", "--of-route", "x", "--of-origin", "y", "--for", "1h"], 64, "Use one of them"),

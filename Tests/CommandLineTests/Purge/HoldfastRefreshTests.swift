@@ -79,6 +79,9 @@ struct HoldfastRefreshTests {
             let json = #"{"select": {"tags": ["news"]}, "refresh": {"perSecond": 1}}"#
             let reply = try await gateway.post(json)
             #expect(reply.status == 409 && reply.json["field"] as? String == "refresh", "\(reply.text)")
+            let command = try await gateway.purge(["--tag", "news", "--refresh", "1/s"])
+            let advice = "Omit '--refresh', or run 'holdfast mode automatic'."
+            #expect(command.status == 1 && command.error.contains(advice), "\(command)")
             #expect((try await gateway.curl("/v1/purges").json["purges"] as? [Any])?.isEmpty == true)
             for (arguments, text) in [
                 (["--refresh", "20"], "20/s"), (["--refresh", "0/s"], "1/s"),

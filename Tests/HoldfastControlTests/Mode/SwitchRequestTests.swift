@@ -81,6 +81,8 @@ import Testing
     @Test func drainIsOfAKnownServer() throws {
         let server = try Self.names.subject(server: "10.0.0.7:443", of: "https://a.example/")
         #expect(server == .server(name: "10.0.0.7:443", origin: "https://a.example"))
+        let bare = try Self.names.subject(server: "m.example/pub", of: "https://a.example")
+        #expect(bare == .server(name: "https://m.example/pub", origin: "https://a.example"))
         let unknown = try #require(throws: ControlProblem.self) {
             try Self.names.subject(server: "10.0.0.9:443", of: "https://a.example")
         }
