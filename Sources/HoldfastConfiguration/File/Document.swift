@@ -139,7 +139,9 @@ struct Document {
         if problem.contains("mapping values are not allowed") {
             return " Check the indentation, and quote values that contain ': '."
         }
-        if problem.contains("expected ',' or") { return " Check the brackets, and quote values that contain ': '." }
+        if problem.contains("expected ',' or") {
+            return " Check the brackets, and quote values that contain ': ' or '{', such as \"${NAME}/x\"."
+        }
         let words = ["expected '-' indicator", "expected key"]
         return words.contains { problem.contains($0) } ? " Check the indentation." : ""
     }

@@ -290,7 +290,11 @@ import Testing
         ),
         (
             "version: 1\nrules:\n  - {to-client: {set: {X-Note: a: b}}}",
-            "f:3: The file is not valid YAML at column 33: while parsing a flow mapping did not find expected ',' or '}'. Check the brackets, and quote values that contain ': '."
+            "f:3: The file is not valid YAML at column 33: while parsing a flow mapping did not find expected ',' or '}'. Check the brackets, and quote values that contain ': ' or '{', such as \"${NAME}/x\"."
+        ),
+        (
+            "version: 1\nstore: {path: ${NOPE}/x}",
+            "f:2: The file is not valid YAML at column 16: while parsing a flow mapping did not find expected ',' or '}'. Check the brackets, and quote values that contain ': ' or '{', such as \"${NAME}/x\"."
         ),
         (
             "version: 1\nrules:\n  - to-client:\n      set:\n        X-Note: a: b",
