@@ -133,10 +133,15 @@ extension Configuration {
                 }
             } catch {
                 let hasUser = (error as? TargetURIError)?.code == .userInformation
-                report(
-                    "origin",
-                    "\(error)" + (hasUser ? " Write '{Authorization: {env: NAME}}' in 'to-origin.set' of a rule." : "")
-                )
+                if let advice = OriginReader.advice(onMissingScheme: route.origin) {
+                    report("origin", "\(shown(route.origin)) has no scheme. \(advice)")
+                } else {
+                    report(
+                        "origin",
+                        "\(error)"
+                            + (hasUser ? " Write '{Authorization: {env: NAME}}' in 'to-origin.set' of a rule." : "")
+                    )
+                }
             }
         }
         checkPath(route.path) { report("path", $0) }
@@ -183,7 +188,16 @@ extension Configuration {
     }
 
     func checkPath(_ path: String, _ report: (String) -> Void) {
-        guard path.utf8.first == UInt8(ascii: "/") else { return report("\(shown(path)) does not begin with a slash.") }
+        guard path.utf8.first == UInt8(ascii: "/") else {
+            var written = "/" + path
+            while written != "/", written.hasSuffix("/") { written.removeLast() }
+            var faults: [String] = []
+            checkPath(written) { faults.append($0) }
+            let isPath = faults.isEmpty && !path.contains(":")
+            return report(
+                "\(shown(path)) does not begin with a slash." + (isPath ? " Write \(shown(written))." : "")
+            )
+        }
         if path != "/", path.utf8.last == UInt8(ascii: "/") {
             report(
                 "\(shown(path)) ends with a slash. Write \(shown(path.dropLast())), which includes all paths below it."

@@ -68,10 +68,12 @@ extension Configuration {
 extension Configuration.Origin {
     fileprivate func check(_ report: (_ setting: String?, _ message: String) -> Void) {
         checkTLS(report)
+        let hasTLS = url.hasPrefix("https:")
         if isInsecure, warnings.isEmpty {
-            report("insecure", "It has no effect, because all connections are protected. Remove it.")
+            let reason = hasTLS ? "all connections are protected" : "no connection to an http origin is protected"
+            report("insecure", "It has no effect, because \(reason). Remove it.")
         }
-        if !isInsecure, !tls.isVerified {
+        if !isInsecure, !tls.isVerified, hasTLS {
             report(
                 "verify",
                 "Without verification, anyone on the network path can read and change the traffic. Set the certificate's issuer with 'ca', "

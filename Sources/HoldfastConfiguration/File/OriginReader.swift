@@ -45,7 +45,9 @@ enum OriginReader {
     /// Reads the name of an origin and returns it in the form that metrics and logs use.
     static func url(_ entry: FileValue.Entry) throws(Refusal) -> String {
         guard let target = try? TargetURI(entry.key), target.query == nil, !entry.key.contains("#") else {
-            throw Refusal("\(shown(entry.key)) is not an origin such as 'https://api.example.com'.", line: entry.line)
+            let fault = "\(shown(entry.key)) is not an origin such as 'https://api.example.com'."
+            let advice = advice(onMissingScheme: entry.key).map { " " + $0 } ?? ""
+            throw Refusal(fault + advice, line: entry.line)
         }
         guard target.path == "/" else {
             throw Refusal(
@@ -54,6 +56,12 @@ enum OriginReader {
             )
         }
         return "\(target.scheme)://\(target.authority)"
+    }
+
+    /// Returns the next step for a URL that lacks only its scheme; `nil` for any other text.
+    static func advice(onMissingScheme text: String) -> String? {
+        guard !text.contains("://"), (try? TargetURI("http://\(text)")) != nil else { return nil }
+        return "Write \(shown("http://\(text)")), or \(shown("https://\(text)")) if it uses TLS."
     }
 
     private static func file(_ value: FileValue) throws(Refusal) -> String {

@@ -146,6 +146,12 @@ extension TopSetting {
             // Port 0 means any free port, but it is not valid in a URI.
             (try? TargetURI("http://\(text[..<colon]):\(max(port, 1))/")) != nil
         else {
+            let digits = text.hasPrefix(":") ? text.dropFirst() : text[...]
+            if digits.utf8.allSatisfy(\.isDigit), let port = UInt16(digits) {
+                throw Refusal(
+                    "\(value.shown) has no host. Write '127.0.0.1:\(port)' for this machine alone, or '0.0.0.0:\(port)' for all addresses."
+                )
+            }
             let fault = "\(value.shown) is not a host and port such as '127.0.0.1:8080' or '[::1]:8080'."
             let port = text.dropFirst(2)
             guard text.hasPrefix("*:"), !port.isEmpty, port.utf8.allSatisfy(\.isDigit) else { throw Refusal(fault) }

@@ -343,7 +343,7 @@ import Testing
         ("version: 1\nmode:", "f:2: mode: Expected online, automatic, preferStored or offline, not nothing."),
         (
             "version: 1\nlisten: 8080",
-            "f:2: listen: '8080' is not a host and port such as '127.0.0.1:8080' or '[::1]:8080'."
+            "f:2: listen: '8080' has no host. Write '127.0.0.1:8080' for this machine alone, or '0.0.0.0:8080' for all addresses."
         ),
         (
             "version: 1\nlisten: \"*:8080\"",
@@ -359,7 +359,7 @@ import Testing
         ),
         (
             "version: 1\nlisten:\n  - 127.0.0.1:1\n  - 8080",
-            "f:4: listen: '8080' is not a host and port such as '127.0.0.1:8080' or '[::1]:8080'."
+            "f:4: listen: '8080' has no host. Write '127.0.0.1:8080' for this machine alone, or '0.0.0.0:8080' for all addresses."
         ),
         (
             "version: 1\nlisten: []",
@@ -424,7 +424,11 @@ import Testing
         ),
         (
             "version: 1\nroutes:\n  - {path: v1}",
-            "f:3: route 1: origin: It is missing. Set a URL such as 'https://api.example.com'.\nf:3: route 1: path: 'v1' does not begin with a slash."
+            "f:3: route 1: origin: It is missing. Set a URL such as 'https://api.example.com'.\nf:3: route 1: path: 'v1' does not begin with a slash. Write '/v1'."
+        ),
+        (
+            "version: 1\nroutes:\n  - {path: x/, origin: \"127.0.0.1:8080\"}",
+            "f:3: route 1: origin: '127.0.0.1:8080' has no scheme. Write 'http://127.0.0.1:8080', or 'https://127.0.0.1:8080' if it uses TLS.\nf:3: route 1: path: 'x/' does not begin with a slash. Write '/x'."
         ),
         (
             "version: 1\nroutes:\n  - {origin: \"ftp://a\"}",
@@ -604,7 +608,7 @@ import Testing
         ),
         (
             "version: 1\nmetrics: {listen: 8080, token: t}",
-            "f:2: metrics.listen: '8080' is not a host and port such as '127.0.0.1:8080' or '[::1]:8080'."
+            "f:2: metrics.listen: '8080' has no host. Write '127.0.0.1:8080' for this machine alone, or '0.0.0.0:8080' for all addresses."
         ),
         (
             "version: 1\nclients: {trusted: a}\nlisten: [{address: 127.0.0.1:1, proxy-protocol: true}]",

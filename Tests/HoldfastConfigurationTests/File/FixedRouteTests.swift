@@ -145,7 +145,7 @@ import Testing
         (
             "  - {path: x, host: a b, respond: {status: 404}}\n  - {origin: \"http://b\"}\n",
             [
-                "f:3: route 1: path: 'x' does not begin with a slash.",
+                "f:3: route 1: path: 'x' does not begin with a slash. Write '/x'.",
                 "f:3: route 1: host: 'a b' is not a host such as 'api.local', 'api.local:8080' or '*.example.com'.",
             ]
         ),

@@ -145,6 +145,7 @@ import Testing
                 "'https://a.example/base' has a path, which an origin must not have. Write 'https://a.example'."
             ),
             ("https://a.example?q: {}", "is not an origin such as 'https://api.example.com'."),
+            ("\"10.0.0.7:80\": {}", "such as 'https://api.example.com'. Write 'http://10.0.0.7:80', or 'https://10"),
             ("a.example: {}", "'a.example' is not an origin"),
             ("https://b.example: {}", "No route leads to it, and it is not a mirror."),
             ("http://a.example: {ca: x}", "No route leads to it"),
@@ -199,6 +200,9 @@ import Testing
             findings("version: 1\nroutes: [{origin: http://a.example}]\norigins: {\"http://a.example\": {ca: x}}")
                 .first?.contains("Its TLS settings have no effect, because it is an http origin.") == true
         )
+        // Only 'verify: false' has no effect there, so its warning would contradict this.
+        let http = "version: 1\nroutes: [{origin: http://a.example}]\norigins: {\"http://a.example\": "
+        #expect(findings(http + "{verify: false}}").map { $0.contains("TLS settings have no effect") } == [true])
         let preserving =
             "version: 1\nroutes: [{origin: http://a.example, preserve-host: true}]\norigins: {\"http://a.example\": "
         #expect(
