@@ -177,8 +177,10 @@ struct GatewayLocation: ParsableArguments {
 
     /// Returns a client for the control plane of the running gateway.
     ///
+    /// - Parameter warns: whether to write a warning about a file that names the store, but has
+    ///   errors elsewhere.
     /// - Throws: `CommandFailure` if no gateway is listening.
-    func gateway() throws -> ControlClient {
+    func gateway(warns: Bool = true) throws -> ControlClient {
         if let socket {
             let socket = try Self.socket(at: socket, of: "--socket", forStore: "use '--store'")
             guard let client = try ControlClient(reaching: socket, timeLimit: timeLimit) else {
@@ -186,7 +188,8 @@ struct GatewayLocation: ParsableArguments {
             }
             return client
         }
-        let folder = try namedStore().folder
+        let quiet = warns ? nil : (try? namedStore(warns: false))
+        let folder = try quiet?.folder ?? namedStore().folder
         let socket = ControlSocket.inStore(folder)
         guard let client = try ControlClient(reaching: socket, timeLimit: timeLimit) else {
             throw CommandFailure(Self.unreachable(socket, store: folder, isInFile: namedFile() != nil))

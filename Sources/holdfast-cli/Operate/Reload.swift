@@ -30,7 +30,8 @@ struct Reload: AsyncParsableCommand {
     @OptionGroup var location: GatewayLocation
 
     func run() async throws {
-        let gateway = try location.gateway()
+        // The gateway reports the errors of its file itself.
+        let gateway = try location.gateway(warns: false)
         // The gateway rereads its own file. If the user edited another one, nothing would change.
         let file = location.namedFile().map { ["file": URL(fileURLWithPath: $0).path] } ?? [:]
         let result: ReloadResult = try await gateway.send(.POST, "/v1/reload", file)

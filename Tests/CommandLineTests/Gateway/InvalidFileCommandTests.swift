@@ -45,7 +45,7 @@ struct InvalidFileCommandTests {
             try append(error, to: gateway.folder)
             let outcome = try await run(["reload"], gateway.folder)
             #expect(outcome.status == 1 && outcome.output.isEmpty, "\(outcome)")
-            #expect(outcome.error.contains("Error: "), "\(outcome)")
+            #expect(outcome.error.contains("Error: ") && !outcome.error.contains("warning: "), "\(outcome)")
             let metrics = try await gateway.curl("/metrics").text
             #expect(metrics.contains("holdfast_config_reloads_total{result=\"rejected\"} 1"))
         }
