@@ -72,9 +72,12 @@ struct AccessAdvice: CustomStringConvertible {
     var owner: uid_t?
     /// The user of this process.
     var user: uid_t
+    /// The nearest folder above the path, if the path does not exist or is hidden; otherwise `nil`.
+    var folder: String?
 
-    init(isFileSystemReadOnly: Bool, owner: uid_t?, user: uid_t) {
+    init(isFileSystemReadOnly: Bool, owner: uid_t?, user: uid_t, folder: String? = nil) {
         (self.isFileSystemReadOnly, self.owner, self.user) = (isFileSystemReadOnly, owner, user)
+        self.folder = folder
     }
 
     /// - Parameter number: the system's error.
@@ -87,13 +90,18 @@ struct AccessAdvice: CustomStringConvertible {
             owner = (try? FileStatus(path: place))?.owner
         }
         let isReadOnly = number == EROFS || FileSystemStatus(path: place)?.isReadOnly == true
-        self.init(isFileSystemReadOnly: isReadOnly, owner: owner, user: geteuid())
+        let folder = place == path ? nil : place
+        self.init(isFileSystemReadOnly: isReadOnly, owner: owner, user: geteuid(), folder: folder)
     }
 
     var description: String {
         if isFileSystemReadOnly { return "Remount its file system writable, or choose another folder." }
         if let owner, owner != user, user != 0 {
-            return "Run this as the user that owns it (uid \(owner)), or choose another folder."
+            guard let folder else {
+                return "Run this as the user that owns it (uid \(owner)), or choose another folder."
+            }
+            return
+                "This user (uid \(user)) lacks access to '\(folder)', which belongs to uid \(owner). Choose another folder, or run this as that user."
         }
         return "Give this process access there, or choose another folder."
     }

@@ -32,8 +32,13 @@ import Testing
     /// The path itself is missing, so its folder's owner counts.
     @Test func ownerIsThatOfTheNearestFolder() throws {
         let folder = try TemporaryFolder()
-        let advice = AccessAdvice(path: folder.path + "/a/b/c", number: EACCES)
-        #expect(advice.owner == geteuid() && !advice.isFileSystemReadOnly)
+        var advice = AccessAdvice(path: folder.path + "/a/b/c", number: EACCES)
+        #expect(advice.owner == geteuid() && !advice.isFileSystemReadOnly && advice.folder == folder.path)
+        #expect(AccessAdvice(path: folder.path, number: EACCES).folder == nil)
+        advice.owner = 0
+        advice.user = 65534
+        let words = "This user (uid 65534) lacks access to '\(folder.path)', which belongs to uid 0. Choose another"
+        #expect("\(advice)".hasPrefix(words), "\(advice)")
         #expect(AccessAdvice(path: folder.path, number: EROFS).isFileSystemReadOnly)
     }
 
