@@ -5,29 +5,57 @@ extension RuleSet {
     /// requests with credentials to be shared. RFC 9111 §3.5
     ///
     /// Such a rule is valid, but its effect may surprise: responses that would otherwise be shared
-    /// are no longer stored.
+    /// are no longer stored. Rules with the same effect get one warning, at the first of them.
     package var sharingWarnings: [ConfigurationError.Finding] {
-        rules.enumerated().compactMap { index, rule in
-            guard let (setting, effect) = Self.liftedPremise(rule.settings) else { return nil }
-            return RuleCheck(rule, number: index + 1).finding(
-                setting,
-                "It \(effect). A directive that a rule overrides no longer allows responses to requests with 'Authorization' or 'Cookie' to be shared; 'public' still does. To store such responses per user, set 'store.per'."
-            )
+        let effects = rules.map { Self.liftedPremise($0.settings) }
+        var counts: [String: Int] = [:]
+        for effect in effects { if let effect { counts[effect.words, default: 0] += 1 } }
+        var reported: Set<String> = []
+        return zip(rules, effects).enumerated().compactMap { index, pair -> ConfigurationError.Finding? in
+            guard let effect = pair.1, reported.insert(effect.words).inserted else { return nil }
+            let others = (counts[effect.words] ?? 1) - 1
+            var message = "With this rule, \(effect.words). For copies per user, set 'store.per'."
+            switch others {
+            case 0: break
+            case 1: message += " The same applies to another rule."
+            default: message += " The same applies to \(others) other rules."
+            }
+            return RuleCheck(pair.0, number: index + 1).finding(effect.setting, message)
         }
     }
 
-    private static func liftedPremise(_ settings: RuleSettings) -> (setting: String, effect: String)? {
-        guard settings.bypass != true, settings.store.principal == nil else { return nil }
-        func names(_ directives: PolicyOverrides.Directives?) -> String? {
-            let found = [("must-revalidate", PolicyOverrides.Directives.mustRevalidate), ("s-maxage", .sMaxage)]
+    private static func liftedPremise(_ settings: RuleSettings) -> (setting: String, words: String)? {
+        // The author of these has decided about requests with credentials.
+        guard settings.bypass != true, settings.withoutCredentials != true, settings.cookies == nil,
+            settings.store.principal == nil
+        else { return nil }
+        func names(_ directives: PolicyOverrides.Directives?) -> [String] {
+            [("must-revalidate", PolicyOverrides.Directives.mustRevalidate), ("s-maxage", .sMaxage)]
                 .filter { directives?.contains($0.1) == true }
                 .map { "'\($0.0)'" }
-            return found.isEmpty ? nil : found.joined(separator: " and ")
         }
-        if let names = names(settings.stale.ignore) { return ("stale.ignore", "overrides \(names)") }
-        if let names = names(settings.ignore.directives) { return ("ignore.directives", "ignores \(names)") }
+        let lifted = names(settings.stale.ignore)
+        if !lifted.isEmpty {
+            // 'must-revalidate' never allows it for a request with a cookie.
+            let fields = lifted == ["'must-revalidate'"] ? "'Authorization'" : "'Authorization' or 'Cookie'"
+            let verb = lifted.count == 1 ? "allows" : "allow"
+            return (
+                "stale.ignore",
+                "\(lifted.joined(separator: " and ")) no longer \(verb) a response to a request with \(fields) to be shared, but 'public' does"
+            )
+        }
+        let ignored = names(settings.ignore.directives)
+        if !ignored.isEmpty {
+            return (
+                "ignore.directives",
+                "a response that has \(ignored.joined(separator: " or ")), to a request with 'Authorization' or 'Cookie', is shared only if it also has 'public'"
+            )
+        }
         guard let lifetime = settings.freshness.lifetime, lifetime > .zero else { return nil }
-        return ("freshness.lifetime", "replaces the lifetime that 'must-revalidate' and 's-maxage' apply to")
+        return (
+            "freshness.lifetime",
+            "a response to a request with 'Authorization' or 'Cookie' is shared only if it has 'public'"
+        )
     }
 }
 
