@@ -71,7 +71,9 @@ package struct FieldBlock {
     /// §5.1) and folded lines (§5.2) are rejected.
     static func field(_ line: UnsafeRawBufferPointer) throws(MessageRefusal) -> HTTPField {
         guard let first = line.first, !first.isWhitespace else { throw MessageRefusal(.fieldFolding) }
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":"), from: 0) else { throw MessageRefusal(.fieldLine) }
+        guard let colon = line.firstIndex(of: UInt8(ascii: ":"), from: 0) else {
+            throw MessageRefusal(.fieldLine, .missingColon)
+        }
         return try field(line.part(0..<colon), line.part(colon + 1..<line.count))
     }
 
@@ -80,7 +82,9 @@ package struct FieldBlock {
         _ name: UnsafeRawBufferPointer,
         _ value: UnsafeRawBufferPointer
     ) throws(MessageRefusal) -> HTTPField {
-        guard let name = FieldNameTable.name(name) else { throw MessageRefusal(.fieldLine) }
+        guard let known = FieldNameTable.name(name) else {
+            throw MessageRefusal(.fieldLine, name.last?.isWhitespace == true ? .spaceBeforeColon : nil)
+        }
         guard value.allSatisfy(\.isFieldValueByte) else { throw MessageRefusal(.fieldValue) }
         var (start, end) = (0, value.count)
         while start < end, value[start].isWhitespace { start += 1 }
@@ -88,8 +92,8 @@ package struct FieldBlock {
         let value = value.part(start..<end)
         // Nearly all values are ASCII, which every reader decodes the same way.
         guard value.allSatisfy({ $0 < 0x7F && ($0 >= 0x20 || $0 == 0x09) }) else {
-            return HTTPField(name: name, lenientValue: value)
+            return HTTPField(name: known, lenientValue: value)
         }
-        return HTTPField(name: name, value: String(decoding: value, as: UTF8.self))
+        return HTTPField(name: known, value: String(decoding: value, as: UTF8.self))
     }
 }

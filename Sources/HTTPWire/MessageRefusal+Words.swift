@@ -20,9 +20,9 @@ extension MessageRefusal {
         case .method where detail == .forwardProxy:
             "CONNECT opens a tunnel through a forward proxy, and the gateway opens none. Send the request to the gateway's own URL. If 'forward-proxy' lists the host, request its 'http://' URL through the proxy, where 'upgrade: https' sends it over TLS, or '/proxy/https/HOST/PATH' at the gateway."
         case .method: "The method is missing, is not a token, or is not supported."
-        case .target: "The request target is missing or malformed."
+        case .target: target
         case .host: host
-        case .fieldLine: "A field line has no colon, a malformed name, or a name that is not allowed here."
+        case .fieldLine: fieldLine
         case .fieldFolding: "A field value continues on the next line, which is obsolete. Send it on one line."
         case .fieldValue: "A field value contains a byte that is not allowed."
         case .fieldsTooLarge: fields
@@ -49,6 +49,22 @@ extension MessageRefusal {
         case (.fieldsTooLarge, _): "limits.request-head"
         case (.startLineTooLong, _): isOfRequestHead ? "limits.request-head" : nil
         default: nil
+        }
+    }
+
+    private var target: String {
+        switch detail {
+        case .targetOutsideASCII: "The request target contains a byte outside ASCII. Percent-encode it."
+        case .fragment: "The request target contains a '#'. Remove it and what follows, or percent-encode it."
+        default: "The request target is missing or malformed."
+        }
+    }
+
+    private var fieldLine: String {
+        switch detail {
+        case .missingColon: "A field line has no colon. Write 'Name: value'."
+        case .spaceBeforeColon: "A field line has whitespace before its colon. Remove it."
+        default: "A field line has a malformed name, or a name that is not allowed here."
         }
     }
 

@@ -44,6 +44,14 @@ package struct MessageRefusal: RequestRefusal, Hashable {
         case forwardProxy
         /// The header of the PROXY protocol, version 1, on a listener without it.
         case proxyHeader
+        /// The request target contains a byte outside ASCII.
+        case targetOutsideASCII
+        /// The request target contains a '#'.
+        case fragment
+        /// A field line contains no colon.
+        case missingColon
+        /// A field name is followed by whitespace. RFC 9112 §5.1
+        case spaceBeforeColon
         /// The message has more bytes than this limit.
         case bytes(Int)
         /// The message has more lines than this limit.

@@ -237,7 +237,9 @@ package struct RequestLine: Hashable {
         // A fragment is not allowed (RFC 9112 §3.2.1), and no client sends one. Bytes outside ASCII
         // are read differently by different programs.
         guard !bytes.isEmpty, bytes.allSatisfy({ $0.isVisible && $0 != UInt8(ascii: "#") }) else {
-            throw MessageRefusal(.target)
+            let isASCII = bytes.allSatisfy { $0 < 0x80 }
+            let hasFragment = bytes.contains(UInt8(ascii: "#"))
+            throw MessageRefusal(.target, !isASCII ? .targetOutsideASCII : hasFragment ? .fragment : nil)
         }
         let text = String(decoding: bytes, as: UTF8.self)
         if bytes.first == UInt8(ascii: "/") { return .origin(text) }

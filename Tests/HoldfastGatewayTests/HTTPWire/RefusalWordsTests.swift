@@ -15,6 +15,14 @@ import Testing
         (request(""), malformed, "The request has no 'Host' field."),
         (request("Host: a\r\nHost: a\r\n"), malformed, "The request has several 'Host' fields."),
         (request("Host: a b\r\n"), malformed, "'Host' or ':authority' is not a host"),
+        (request("Host: a\r\nA b\r\n"), malformed, "A field line has no colon."),
+        (request("Host: a\r\nA : b\r\n"), malformed, "A field line has whitespace before its colon. Remove it."),
+        (request("Host: a\r\n(: b\r\n"), malformed, "A field line has a malformed name"),
+        (
+            "GET /\u{E4} HTTP/1.1\r\nHost: a\r\n\r\n", malformed,
+            "The request target contains a byte outside ASCII. Percent-encode it."
+        ),
+        ("GET /#a HTTP/1.1\r\nHost: a\r\n\r\n", malformed, "The request target contains a '#'."),
         (
             request("Host: a\r\n" + String(repeating: "A: b\r\n", count: 128)), tooLarge,
             "The request has more than 128 field lines."
