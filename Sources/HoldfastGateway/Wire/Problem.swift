@@ -136,7 +136,7 @@ extension Problem {
     init(_ error: ExchangeError, of url: String, showsOrigin: Bool) {
         let title =
             switch error.code {
-            case .offlineMiss: "Not stored, and the origin may not be contacted"
+            case .offlineMiss: "No usable response is stored, and the origin may not be contacted"
             case .staleForbidden: "The stored response may not be served stale"
             case .originUnreachable: "The origin is unreachable"
             case .transportFailed: "The origin's response is not valid HTTP"
