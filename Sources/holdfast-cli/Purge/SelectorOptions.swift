@@ -74,7 +74,7 @@ struct SelectorOptions: ParsableArguments {
     func noteMatched(_ count: Int, at location: GatewayLocation) async {
         if let note = preservedHostNote(at: location) { StandardStream.error.line(note) }
         guard count == 0, !all else { return }
-        var text = "Nothing matched."
+        var text = "Nothing matched." + placesNote(at: location)
         for host in hosts {
             guard let url = await location.originURL(ofHost: host) else { continue }
             text +=
@@ -97,6 +97,17 @@ struct SelectorOptions: ParsableArguments {
         StandardStream.error.line(
             "\(text) 'cache-dump list STORE' shows the URLs of a store, and 'cache-dump show STORE URL' the tags of a response."
         )
+    }
+
+    /// Returns where the responses to clients' URLs and prefixes were looked for.
+    private func placesNote(at location: GatewayLocation) -> String {
+        guard location.socket == nil, let store = try? location.namedStore(warns: false) else { return "" }
+        func targets(_ texts: [String]) -> [TargetURI] { texts.compactMap { try? TargetURI($0) } }
+        let urls = targets(urls).flatMap { store.originURLs(of: $0) }
+        let places = urls + targets(prefixes).flatMap { store.originPrefixes(of: $0) }
+        guard !places.isEmpty else { return "" }
+        let names = places.prefix(3).map { "'\($0.url.redacted)'" }.joined(separator: ", ")
+        return " Looked for \(names)\(places.count > 3 ? " and \(places.count - 3) more" : "")."
     }
 
     /// Returns where responses are stored, if a URL or a prefix names an origin that gets the host

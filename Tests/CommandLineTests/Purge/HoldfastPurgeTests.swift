@@ -280,6 +280,12 @@ import Testing
                 }
                 // No process has the store open now.
                 try await expectOneEach()
+                let nothing = try await Tool("holdfast").run(
+                    arguments: ["purge", "http://a.test/b?code=DE", "--dry-run", "--config", folder.file],
+                    environment: ["RUNTIME_DIRECTORY": ""]
+                )
+                let place = "Looked for '\(origin.baseURL)/b?code=REDACTED'."
+                #expect(nothing.error.contains("Nothing matched. " + place), "\(nothing)")
             }
         }
     }
