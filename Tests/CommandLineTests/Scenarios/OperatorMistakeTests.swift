@@ -263,7 +263,7 @@ import Testing
             let words =
                 usesSocket
                 ? "This user may not connect to the control socket '\(place)'."
-                : "Run this as the user that owns it (uid 0)"
+                : "belongs to uid 0. Choose another folder, or run this as that user."
             #expect(outcome.status == 1 && outcome.error.contains(words), "\(outcome)")
         }
     }

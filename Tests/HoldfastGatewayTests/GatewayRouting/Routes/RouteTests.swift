@@ -320,12 +320,12 @@ import Testing
     )
     func prefixCoversRoutesWithALongerPath(_ prefix: String, _ expected: [String]) throws {
         let routes = try GatewayRoutes([
-            GatewayRoute(path: "/", origin: GatewayOrigin("http://a.example")),
-            GatewayRoute(path: "/alt", origin: GatewayOrigin("http://b.example/api")),
-            GatewayRoute(path: "/alt/x", origin: GatewayOrigin("http://c.example/c")),
-            // Includes the prefix at the same origin.
-            GatewayRoute(path: "/again", origin: GatewayOrigin("http://a.example/again")),
             GatewayRoute(host: "h.example", origin: GatewayOrigin("http://d.example")),
+            GatewayRoute(path: "/alt/x", origin: GatewayOrigin("http://c.example/c")),
+            GatewayRoute(path: "/alt", origin: GatewayOrigin("http://b.example/api")),
+            // The prefix of the last route includes its.
+            GatewayRoute(path: "/again", origin: GatewayOrigin("http://a.example/again")),
+            GatewayRoute(path: "/", origin: GatewayOrigin("http://a.example")),
         ])
         #expect(routes.originPrefixes(of: try TargetURI(prefix)).map(\.url.uri) == expected)
     }
