@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandLineSupport
+import HTTPCacheOperations
 import HTTPCacheSemantics
 import Holdfast
 import HoldfastControl
