@@ -63,6 +63,7 @@ extension CacheEngine {
             // Use the request as received, because the rules are applied to it again.
             probe: isProbed ? prepared.presented : nil,
             authority: prepared.presented.head.authority,
+            isUnknownName: isUnknownName(error, origin, prepared.target),
             at: now
         ) {
             Task { [weak self] in await Self.probe(origin) { self } }
@@ -73,10 +74,17 @@ extension CacheEngine {
             becameUnreachable(origin)
         } else if hasChanged {
             logger.notice("Origin unreachable for another reason", metadata: Self.metadata(origin, cause))
-        } else if isNews, !origins.isOpen(origin) {
-            // One target may be at fault, so this is no outage.
+        } else if isNews, !origins.hasOutage(origin) {
+            // One target, or a mistyped name, may be at fault, so this is no outage.
             logger.notice("Request to an origin failed", metadata: Self.metadata(origin, cause))
         }
+    }
+
+    /// Whether a failure says only that a name does not resolve that clients chose. An origin that
+    /// has responded had a name, so for such an origin, it is an outage.
+    private func isUnknownName(_ error: TransportError, _ origin: Origin, _ target: TargetURI) -> Bool {
+        error.code == .nameResolution && contacts.last(with: origin) == nil
+            && targetOrigins?.isChosenByClients(target) == true
     }
 
     /// Returns an origin's response. If its content is cut short, that is recorded when it is read.

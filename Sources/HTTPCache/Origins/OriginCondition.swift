@@ -12,6 +12,10 @@ package struct OriginCondition: Sendable, Hashable {
         /// Stored responses are served for the origin, and probes check whether it is reachable
         /// again.
         case unreachable
+        /// As ``unreachable``, but no outage: clients chose the origin's name, which does not
+        /// resolve, and the origin has not responded since the start. A client may have mistyped
+        /// it.
+        case unresolved
     }
 
     /// A failed request.
@@ -62,14 +66,15 @@ package struct OriginCondition: Sendable, Hashable {
     package var origin: String
     /// Whether requests reach the origin.
     package var reachability: Reachability
-    /// When the origin became unreachable.
+    /// When the origin became unreachable or unresolved.
     package var since: Timestamp?
     /// Why the last request to the origin failed; `nil` if it succeeded. A reachable origin may
     /// have a cause, because the request's target may be at fault.
     package var cause: FailureCause?
     /// The last failure of a request, even if later requests succeeded; `nil` if none is known.
     package var lastFailure: Failure?
-    /// The approximate time of the next probe; `nil` unless the origin is unreachable.
+    /// The approximate time of the next probe; `nil` unless the origin is unreachable or
+    /// unresolved.
     package var nextProbe: Timestamp?
     /// The number of failed probes since the origin became unreachable.
     package var failedProbes: Int

@@ -25,9 +25,15 @@ package final class OriginRegistry: Sendable {
         /// The time up to which the current outage is included in ``State/outages``; `nil` if it is
         /// not included.
         var countedUntil: Timestamp?
+        /// Whether the last failure says only that a name does not resolve that a client may have
+        /// mistyped. It does not change during an outage.
+        var hasUnknownName = false
         var notes = FailureNotes()
 
         init(permits: OriginPermits) { self.permits = permits }
+
+        /// Whether the origin is unreachable and reports say so.
+        var isOutage: Bool { breaker.isOpen && !hasUnknownName }
 
         var isIdle: Bool { breaker.isIdle && permits.isEmpty && unread.isEmpty && probing == nil }
     }
@@ -84,6 +90,12 @@ package final class OriginRegistry: Sendable {
         state.withLock { $0.records[origin]?.breaker.isOpen ?? false }
     }
 
+    /// Returns whether the origin is treated as unreachable and reports say so. They leave out
+    /// origins that are ``OriginCondition/Reachability/unresolved``.
+    func hasOutage(_ origin: Origin) -> Bool {
+        state.withLock { $0.records[origin]?.isOutage ?? false }
+    }
+
     /// The conditions of the origins in the registry, in no particular order.
     package var conditions: [OriginCondition] { state.withLock { Self.conditions($0) } }
 
@@ -98,7 +110,11 @@ package final class OriginRegistry: Sendable {
             var condition = OriginCondition(origin: "\(origin)")
             condition.since = record.breaker.openSince
             condition.reachability =
-                record.breaker.isOpen ? .unreachable : record.breaker.isProbed ? .confirming : .reachable
+                if record.breaker.isOpen {
+                    record.isOutage ? .unreachable : .unresolved
+                } else {
+                    record.breaker.isProbed ? .confirming : .reachable
+                }
             condition.cause = record.breaker.isProbed ? record.notes.last : causes[origin]
             condition.lastFailure = failures.removeValue(forKey: origin)
             condition.nextProbe = record.breaker.isOpen ? record.nextProbe : nil
@@ -129,7 +145,7 @@ package final class OriginRegistry: Sendable {
         for origin in others { change(labels.label(of: origin)) { _ in } }
         let (conditions, outages) = state.withLock { state in
             for (origin, record) in state.records {
-                guard let since = record.breaker.openSince else { continue }
+                guard record.isOutage, let since = record.breaker.openSince else { continue }
                 state.countOutage(of: record, since: since, labels.label(of: "\(origin)"), at: now)
             }
             return (Self.conditions(state), state.outages)
@@ -171,7 +187,7 @@ package final class OriginRegistry: Sendable {
     /// - Parameters:
     ///   - asked: called only after a recent failure.
     ///   - now: called only after a recent failure.
-    /// - Returns: whether the origin was treated as unreachable.
+    /// - Returns: whether this ends an outage.
     func answered(_ origin: Origin, _ asked: @Sendable () -> AskedTarget, at now: @Sendable () -> Timestamp) -> Bool {
         endProbing(origin, at: now) { $0.isIdle ? nil : $0.answered(asked(), at: now()) }
     }
@@ -181,17 +197,17 @@ package final class OriginRegistry: Sendable {
     /// - Parameters:
     ///   - now: called only if the origin was treated as unreachable.
     ///   - change: returns whether the breaker was open; `nil` to do nothing.
-    /// - Returns: whether the origin was treated as unreachable.
+    /// - Returns: whether this ends an outage.
     private func endProbing(
         _ origin: Origin,
         at now: @Sendable () -> Timestamp,
         _ change: (inout Breaker) -> Bool?
     ) -> Bool {
-        let (wasOpen, probing) = state.withLock { state -> (Bool, Task<Void, Never>?) in
+        let (wasOpen, wasOutage, probing) = state.withLock { state -> (Bool, Bool, Task<Void, Never>?) in
             state.failures.succeed(origin)
-            guard let record = state.records[origin] else { return (false, nil) }
-            let since = record.breaker.openSince
-            guard let wasOpen = change(&record.breaker) else { return (false, nil) }
+            guard let record = state.records[origin] else { return (false, false, nil) }
+            let since = record.isOutage ? record.breaker.openSince : nil
+            guard let wasOpen = change(&record.breaker) else { return (false, false, nil) }
             record.notes.succeed()
             if let since, !record.breaker.isOpen {
                 let now = now()
@@ -202,11 +218,11 @@ package final class OriginRegistry: Sendable {
             if record.probe != nil { record.probe = nil }
             let probing = record.probing.take()
             state.forgetIfIdle(record, origin)
-            return (wasOpen, probing)
+            return (wasOpen, wasOpen && since != nil, probing)
         }
         probing?.cancel()
         if wasOpen { changes.publish(origin) }
-        return wasOpen
+        return wasOutage
     }
 
     /// Records a failed request.
@@ -214,22 +230,28 @@ package final class OriginRegistry: Sendable {
     /// - Parameters:
     ///   - probe: the failed request, if it can be repeated as a probe.
     ///   - authority: the authority in the failed request.
+    ///   - isUnknownName: whether the name does not resolve, and a client may have mistyped it. If
+    ///     so, this begins no outage, although the breaker may open.
     ///   - startProbing: starts the task that probes, immediately or periodically.
-    /// - Returns: whether the origin is now treated as unreachable, and was not before.
+    /// - Returns: whether this begins an outage.
     func failed(
         _ origin: Origin,
         _ asked: AskedTarget,
         _ failure: Breaker.Failure,
         probe: CacheRequest?,
         authority: String? = nil,
+        isUnknownName: Bool = false,
         at now: Timestamp,
         startProbing: () -> Task<Void, Never>
     ) -> Bool {
-        let isOpened = state.withLock { state in
+        let (isOpened, isOutage) = state.withLock { state -> (Bool, Bool) in
             guard !state.isClosed, state.records[origin] != nil || state.records.count < Self.breakerLimit else {
-                return false
+                return (false, false)
             }
             let record = state.record(of: origin)
+            let wasOutage = record.isOutage
+            // An outage does not end because the name no longer resolves.
+            record.hasUnknownName = isUnknownName && !wasOutage
             if let authority { record.authority = authority }
             if failure == .connection, var probe {
                 // No client receives a probe's interim responses, and its outcome is not logged.
@@ -243,27 +265,27 @@ package final class OriginRegistry: Sendable {
             // Start the task under the same lock, so that no probe ends before its task is
             // recorded.
             if action != .none, record.probing == nil { record.probing = startProbing() }
-            return action == .open
+            return (action == .open, record.isOutage && !wasOutage)
         }
         if isOpened { changes.publish(origin) }
-        return isOpened
+        return isOutage
     }
 
     /// Records why a request failed. The origin's failure was recorded before.
     ///
-    /// - Returns: whether the origin was already treated as unreachable for another reason, and the
-    ///   log should say so.
+    /// - Returns: whether the origin already had an outage for another reason, and the log should
+    ///   say so.
     func noteCause(_ cause: FailureCause, of origin: Origin, at now: Timestamp) -> Bool {
         state.withLock { state in
             guard let record = state.records[origin], !record.breaker.isIdle else { return false }
-            return record.notes.note(cause, at: now) && record.breaker.isOpen
+            return record.notes.note(cause, at: now) && record.isOutage
         }
     }
 
     /// Records why a request failed, whether or not this is evidence that the origin is
     /// unreachable.
     ///
-    /// - Returns: whether the log should say so, unless the origin is treated as unreachable.
+    /// - Returns: whether the log should say so, unless the origin has an outage.
     func noteFailure(_ cause: FailureCause, of origin: Origin, at now: Timestamp) -> Bool {
         state.withLock { state in
             if let record = state.records[origin], record.breaker.isProbed { _ = record.notes.note(cause, at: now) }
@@ -303,16 +325,21 @@ package final class OriginRegistry: Sendable {
         }
     }
 
-    /// - Returns: whether the origin is now treated as unreachable, and was not before.
+    /// - Returns: whether this begins an outage.
     func probeFailed(_ origin: Origin, at now: Timestamp) -> Bool {
-        let isOpened = state.withLock { $0.records[origin]?.breaker.probeFailed(at: now) == .open }
+        let (isOpened, isOutage) = state.withLock { state -> (Bool, Bool) in
+            guard let record = state.records[origin], record.breaker.probeFailed(at: now) == .open else {
+                return (false, false)
+            }
+            return (true, record.isOutage)
+        }
         if isOpened { changes.publish(origin) }
-        return isOpened
+        return isOutage
     }
 
     /// Drops an origin's failures, because no valid route leads to it anymore.
     ///
-    /// - Returns: whether the origin was treated as unreachable.
+    /// - Returns: whether this ends an outage.
     @discardableResult
     func forget(_ origin: Origin, at now: Timestamp) -> Bool {
         defer { state.withLock { $0.failures.forget(origin) } }

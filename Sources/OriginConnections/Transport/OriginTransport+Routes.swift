@@ -58,11 +58,24 @@ extension OriginTransport: TargetOrigins {
         guard let shared = routesInUse.withLock({ $0.routes(to: target) }),
             let endpoint = shared.routes.endpoint(for: target)
         else { return Origin(target) }
-        return Origin(
-            scheme: endpoint.isSecure ? "https" : "http",
-            host: endpoint.host,
-            port: endpoint.port
-        )
+        return Origin(endpoint)
+    }
+
+    /// Returns whether only a pattern of the forward proxy leads to a target: no route leads to its
+    /// origin, and the origin has no settings.
+    package func isChosenByClients(_ target: TargetURI) -> Bool {
+        guard let shared = routesInUse.withLock({ $0.routes(to: target) }),
+            shared.routes.proxy?.isChosenByClients(target.host) == true,
+            let endpoint = shared.routes.endpoint(for: target), shared.origins.site(of: endpoint) == nil
+        else { return false }
+        let origin = Origin(endpoint)
+        return !shared.routes.own.contains { Origin($0.endpoint) == origin }
+    }
+}
+
+extension Origin {
+    fileprivate init(_ endpoint: OriginEndpoint) {
+        self.init(scheme: endpoint.isSecure ? "https" : "http", host: endpoint.host, port: endpoint.port)
     }
 }
 

@@ -28,6 +28,7 @@ import Testing
         _ target: Int = 1,
         by failure: Breaker.Failure = .connection,
         probe: CacheRequest? = nil,
+        isUnknownName: Bool = false,
         startProbing: () -> Task<Void, Never> = { Task {} }
     ) -> Bool {
         let origin = origin ?? self.origin
@@ -36,6 +37,7 @@ import Testing
             Self.target(target),
             failure,
             probe: probe,
+            isUnknownName: isUnknownName,
             at: start,
             startProbing: startProbing
         )
@@ -219,6 +221,34 @@ import Testing
         }
         #expect(registry.endedOutages.count == OriginRegistry.endedLimit)
         #expect(registry.endedOutages.last?.number == 201 && registry.endedOutages.first?.number == 138)
+    }
+
+    /// The breaker opens, and no report says so. Mutants: `mistyped-names-begin-outages`,
+    /// `unknown-names-are-measured`, `unknown-names-that-respond-end-an-outage`.
+    @Test func unknownNameIsNoOutage() {
+        #expect(!fail(isUnknownName: true) && !fail(isUnknownName: true))
+        #expect(registry.isOpen(origin) && !registry.hasOutage(origin) && verdict() == .unreachable)
+        #expect(registry.conditions.map(\.reachability) == [.unresolved])
+        #expect(!registry.noteCause(FailureCause(reason: "one", message: "one"), of: origin, at: start))
+        let numbers = registry.numbers(with: [], at: start.adding(.seconds(3)))
+        #expect(numbers == [OriginNumbers(label: "https://a.example")])
+        #expect(!answer(at: start.adding(.seconds(5))), "no outage has ended")
+        #expect(!registry.isOpen(origin) && registry.endedOutages.isEmpty)
+        #expect(registry.numbers(with: [], at: start.adding(.seconds(6))).allSatisfy { $0.outageMilliseconds == 0 })
+    }
+
+    @Test func unknownNameThatFailsOtherwiseIsAnOutage() {
+        #expect(!fail(isUnknownName: true))
+        #expect(fail() && !fail())
+        #expect(registry.conditions.map(\.reachability) == [.unreachable])
+        #expect(answer(at: start.adding(.seconds(5))) && registry.endedOutages.count == 1)
+    }
+
+    /// Mutant: `unknown-name-ends-an-outage`.
+    @Test func outageLastsWhenTheNameNoLongerResolves() {
+        #expect(fail() && !fail(isUnknownName: true))
+        #expect(registry.hasOutage(origin) && registry.conditions.map(\.reachability) == [.unreachable])
+        #expect(answer(at: start.adding(.seconds(5))) && registry.endedOutages.count == 1)
     }
 
     @Test func sumOfOutagesNeverFalls() throws {

@@ -15,6 +15,13 @@ import Testing
         func origin(of target: TargetURI) -> Origin { current.withLock { $0 } }
     }
 
+    /// Clients choose the hosts of `example.test`.
+    private struct ChosenOrigins: TargetOrigins {
+        func origin(of target: TargetURI) -> Origin { Origin(target) }
+
+        func isChosenByClients(_ target: TargetURI) -> Bool { target.host.hasSuffix(".example.test") }
+    }
+
     @Test func hostsOfClientsShareOneOrigin() async throws {
         let fixture = EngineFixture(targetOrigins: OneOrigin())
         for number in 0..<30 {
@@ -34,6 +41,43 @@ import Testing
         }
         let names = fixture.engine.origins.conditions.map(\.origin)
         #expect(Set(names) == ["http://one.example", "http://two.example"])
+    }
+
+    /// A client may have mistyped it. Requests are treated as in an outage.
+    @Test func chosenNameThatNeverLedToAnOriginIsUnresolved() async throws {
+        let fixture = EngineFixture(targetOrigins: ChosenOrigins())
+        let url = "http://mistyped.example.test/"
+        fixture.transport.script(url, .failure(.nameResolution))
+        #expect(await fixture.failure(url) == .originUnreachable)
+        let condition = try #require(fixture.engine.origins.conditions.first)
+        #expect(condition.reachability == .unresolved && condition.cause?.reason == "name-resolution")
+        let origin = Origin(try TargetURI(url))
+        #expect(fixture.engine.origins.isOpen(origin))
+        #expect(fixture.engine.originNumbers(with: []).allSatisfy(\.isUp))
+    }
+
+    /// Mutants: `any-failure-of-a-chosen-name-is-no-outage`, `names-of-routes-are-unknown`.
+    @Test(arguments: [
+        ("http://listed.example/", TransportError.Code.nameResolution), ("http://chosen.example.test/", .connect),
+    ])
+    func otherFailureIsAnOutage(_ url: String, _ code: TransportError.Code) async throws {
+        let fixture = EngineFixture(targetOrigins: ChosenOrigins())
+        fixture.transport.script(url, .failure(code))
+        #expect(await fixture.failure(url) == .originUnreachable)
+        #expect(fixture.engine.origins.conditions.map(\.reachability) == [.unreachable])
+        #expect(fixture.engine.originNumbers(with: []).map(\.isUp) == [false])
+    }
+
+    /// So a failure of the whole name service is reported. Mutant:
+    /// `names-that-led-to-an-origin-are-unknown`.
+    @Test func chosenNameThatLedToAnOriginHasAnOutage() async throws {
+        let fixture = EngineFixture(targetOrigins: ChosenOrigins())
+        let (first, second) = ("http://chosen.example.test/1", "http://chosen.example.test/2")
+        fixture.transport.script(first, .fresh("one"))
+        fixture.transport.script(second, .failure(.nameResolution))
+        #expect(try await fixture.get(first).text == "one")
+        #expect(await fixture.failure(second) == .originUnreachable)
+        #expect(fixture.engine.origins.conditions.map(\.reachability) == [.unreachable])
     }
 
     /// The origin may serve only the hosts of its sites. Mutant:

@@ -362,6 +362,37 @@ import Testing
         }
     }
 
+    // MARK: Outages
+
+    /// Mutants: `hosts-of-routes-are-chosen`, `hosts-with-settings-are-chosen`.
+    @Test(arguments: [
+        ("http://mistyped.example.test/", true), ("https://mistyped.example.test/", true),
+        ("http://listed.example.test/", false), ("http://routed.example.test/", false),
+        ("https://routed.example.test/", true), ("https://set.example.test/", false), ("http://other.example/", false),
+    ])
+    func onlyHostsThatAPatternAloneListsAreChosen(url: String, isChosen: Bool) async throws {
+        try await withOrigin { origin in
+            let file = """
+                routes: [{host: own.example, origin: "http://routed.example.test"}]
+                origins: {"https://set.example.test": {timeouts: {idle: 10 s}}}
+                """
+            try await with(hosts: #"listed.example.test, "*.example.test""#, origin, file: file) { gateway in
+                let target = try TargetURI(url)
+                #expect(gateway.transport.isChosenByClients(target) == isChosen)
+            }
+        }
+    }
+
+    @Test func mistypedHostIsNoOutage() async throws {
+        try await withOrigin { origin in
+            try await with(hosts: #""*.nowhere.invalid""#, origin) { gateway in
+                let response = try await gateway.get("http://mistyped.nowhere.invalid/")
+                #expect(response.status == 504, "\(response.text)")
+                #expect(gateway.engine.origins.conditions.map(\.reachability) == [.unresolved])
+            }
+        }
+    }
+
     // MARK: Bounds
 
     /// Mutant: any number of names counts.
