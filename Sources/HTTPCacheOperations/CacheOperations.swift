@@ -77,6 +77,10 @@ extension CacheOperations {
     /// The state of the fleet that purges are shared with; `nil` if nothing is shared.
     package var fleetCondition: FleetCondition? { sharing?.condition }
 
+    /// The origins without those whose names never resolved. A client may have mistyped such a
+    /// name, so it does not belong to the gateway's state.
+    package var reportedOrigins: [OriginCondition] { origins.filter { $0.reachability != .unresolved } }
+
     /// The origins that currently count as unreachable, such as `https://a.example`, in
     /// alphabetical order.
     package var unreachableOrigins: [String] {

@@ -38,7 +38,7 @@ extension ControlResponder {
             outage: outage,
             at: past.reading.at
         )
-        return OverviewReport(status, operations.origins, condition, reading, past, page.control)
+        return OverviewReport(status, operations.reportedOrigins, condition, reading, past, page.control)
     }
 
     /// Handles `GET /v1/history`.

@@ -6,7 +6,7 @@ package struct OriginsReport: Sendable, Hashable, Codable {
     package struct Origin: Sendable, Hashable, Codable {
         /// The origin, such as `https://a.example`.
         package var origin: String
-        /// The origin's state: `reachable`, `confirming` or `unreachable`.
+        /// The origin's state: `reachable`, `confirming`, `unreachable` or `unresolved`.
         package var state: OriginCondition.Reachability
         /// The time since which the origin has been unreachable.
         package var since: String?
@@ -65,7 +65,8 @@ package struct OriginsReport: Sendable, Hashable, Codable {
         package var drained: SwitchReport?
     }
 
-    /// The origins. Origins that are not reachable come first. Each group is in alphabetical order.
+    /// The origins: first those that are `confirming` or `unreachable`, then those that are
+    /// `unresolved`, then the others. Each group is in alphabetical order.
     package var origins: [Origin]
     /// Whether there are more than ``limit`` origins.
     package var more: Bool
@@ -74,10 +75,10 @@ package struct OriginsReport: Sendable, Hashable, Codable {
     static let limit = 1000
 
     init(_ conditions: [OriginCondition], _ mode: OfflineMode, drains: [SwitchReport]?) {
-        let (well, failing) = (
-            conditions.filter { $0.reachability == .reachable }, conditions.filter { $0.reachability != .reachable }
-        )
-        origins = (failing + well).prefix(Self.limit).map { condition in
+        // Clients choose how many names do not resolve, so these must not displace an outage.
+        let groups: [Set<OriginCondition.Reachability>] = [[.confirming, .unreachable], [.unresolved], [.reachable]]
+        let sorted = groups.flatMap { group in conditions.filter { group.contains($0.reachability) } }
+        origins = sorted.prefix(Self.limit).map { condition in
             let cause = Self.cause(of: condition, drains ?? [])
             return Origin(
                 origin: condition.origin,

@@ -136,7 +136,7 @@ package struct StatusReport: Sendable, Hashable, Codable {
         outage: OutageReport? = nil,
         at now: Timestamp
     ) {
-        let conditions = operations.origins
+        let conditions = operations.reportedOrigins
         let away = conditions.filter { $0.reachability == .unreachable }
         let state = operations.modeState
         let settings = operations.configurationStatus

@@ -39,7 +39,8 @@ struct Supervision: Sendable {
                 let clock = SystemWallClock()
                 await status.follow {
                     let store = await operations.storeCondition()
-                    return ServiceStatus.sentence(operations.origins, operations.modeState, store, at: clock.now())
+                    let origins = operations.reportedOrigins
+                    return ServiceStatus.sentence(origins, operations.modeState, store, at: clock.now())
                 }
             }
         }

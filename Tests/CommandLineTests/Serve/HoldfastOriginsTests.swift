@@ -100,6 +100,36 @@ import Testing
         }
     }
 
+    /// Mutant: `mistyped-names-are-reported`.
+    @Test func mistypedHostOfTheForwardProxyIsShownAndNotReported() async throws {
+        try await PurgedGateway.Folder.with { folder in
+            let text = """
+                version: 1
+                listen: 127.0.0.1:0
+                store: {path: s}
+                forward-proxy: {hosts: ["*.nowhere.invalid"]}
+                """
+            try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
+            try await PurgedGateway.with(folder) { gateway in
+                let response = try await gateway.get("http://mistyped.nowhere.invalid/")
+                #expect(response.hasPrefix("HTTP/1.1 504 "), "\(response)")
+                let origins = try await gateway.run(["origins"])
+                #expect(origins.lines.first?.hasPrefix("unresolved   http://mistyped.nowhere.invalid ") == true)
+                #expect(origins.lines.contains { $0.contains(" name-resolution: ") }, "\(origins)")
+                let status = try await gateway.run(["status"])
+                #expect(!status.text.contains("unreachable") && !status.text.contains("mistyped"), "\(status)")
+                let health = try await gateway.curl("/healthz")
+                #expect(health.json["status"] as? String == "ok", "\(health.text)")
+                let overview = try await gateway.curl("/v1/overview")
+                #expect(overview.json["unreachableCount"] as? Int == 0 && overview.json["originCount"] as? Int == 0)
+                #expect(overview.json["responsesFrom"] as? String == "origin", "\(overview.text)")
+                let metrics = try await gateway.curl("/metrics").text
+                #expect(metrics.contains("holdfast_origin_up{origin=\"other\"} 1\n"), "\(metrics)")
+                #expect(!metrics.contains("holdfast_origin_outages_total{origin=\"other\"} 1\n"), "\(metrics)")
+            }
+        }
+    }
+
     /// A private root and a certificate reach the server. When it is gone, the mirror responds,
     /// then the store.
     @Test(.enabled(if: HoldfastMetricsTests.python != nil, "Python 3 is the server"))

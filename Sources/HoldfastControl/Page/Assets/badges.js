@@ -11,6 +11,7 @@ const shapes = {
   reachable: ["●", "good", "reachable"],
   confirming: ["◐", "warn", "confirming"],
   unreachable: ["▲", "bad", "unreachable"],
+  unresolved: ["○", "plain", "unresolved"],
   aside: ["▲", "warn", "set aside"],
   failing: ["▲", "bad", "failing"],
   drained: ["◇", "warn", "drained"],
