@@ -178,21 +178,21 @@ extension Configuration {
         let secret = try value(of: fleet.secret, "fleet.secret", environment) ?? ""
         let previous = try value(of: fleet.previousSecret, "fleet.previous-secret", environment)
         let next = try value(of: fleet.nextSecret, "fleet.next-secret", environment)
-        for (setting, secret) in [
-            ("fleet.secret", secret), ("fleet.previous-secret", previous ?? secret),
-            ("fleet.next-secret", next ?? secret),
-        ] {
-            guard secret.utf8.count >= Self.shortestFleetSecret else {
-                throw ConfigurationError([
-                    finding(
-                        setting,
-                        "The secret has \(secret.utf8.count) bytes. "
-                            + "It needs at least \(Self.shortestFleetSecret). Create one with 'openssl rand -hex 32'."
-                    )
-                ])
-            }
-        }
+        try checkLength(of: secret, "fleet.secret")
+        try checkLength(of: previous, "fleet.previous-secret")
+        try checkLength(of: next, "fleet.next-secret")
         return (secret, previous, next)
+    }
+
+    private func checkLength(of secret: String?, _ setting: String) throws {
+        guard let length = secret?.utf8.count, length < Self.shortestFleetSecret else { return }
+        throw ConfigurationError([
+            finding(
+                setting,
+                "The secret has \(length) bytes. "
+                    + "It needs at least \(Self.shortestFleetSecret). Create one with 'openssl rand -hex 32'."
+            )
+        ])
     }
 
     /// Reads the password of `fleet`.

@@ -50,11 +50,10 @@ package enum EndTime {
     /// Formats a duration in a form that ``duration(_:)`` can parse, in the largest unit that
     /// leaves no remainder: `2d`, `36h`.
     static func text(seconds: Int64) -> String {
-        for (unit, length) in [("d", 86_400), ("h", 3600), ("m", 60)] as [(String, Int64)]
-        where seconds > 0 && seconds % length == 0 {
-            return "\(seconds / length)\(unit)"
-        }
-        return "\(seconds)s"
+        guard seconds > 0 else { return "\(seconds)s" }
+        if seconds % 86_400 == 0 { return "\(seconds / 86_400)d" }
+        if seconds % 3600 == 0 { return "\(seconds / 3600)h" }
+        return seconds % 60 == 0 ? "\(seconds / 60)m" : "\(seconds)s"
     }
 
     /// Converts a date to a timestamp. Returns `nil` if the date does not fit.
