@@ -53,7 +53,7 @@ import Testing
         #expect(condition.reachability == .unresolved && condition.cause?.reason == "name-resolution")
         let origin = Origin(try TargetURI(url))
         #expect(fixture.engine.origins.isOpen(origin))
-        #expect(fixture.engine.originNumbers(with: []).allSatisfy(\.isUp))
+        #expect(fixture.engine.originNumbers(with: []).allSatisfy { $0.isUp })
     }
 
     /// Mutants: `any-failure-of-a-chosen-name-is-no-outage`, `names-of-routes-are-unknown`.
