@@ -56,6 +56,14 @@ package struct PurgeRequest: Sendable, Hashable, Encodable {
     /// The prefixes at origins that the purge covers for those that clients request. They may have
     /// responses of other routes too. Not part of the JSON.
     private(set) var coverage: [PurgeCoverage] = []
+    /// Whether ``resolved(by:)`` returned this purge. Not part of the JSON.
+    private var isResolved = false
+    /// The URLs and prefixes at origins for those that clients request; `nil` if the purge selects
+    /// neither URLs nor prefixes, or is not resolved.
+    var storedUnder: PurgeResult.StoredUnder? {
+        guard isResolved, !select.urls.isEmpty || !select.prefixes.isEmpty else { return nil }
+        return PurgeResult.StoredUnder(urls: atOrigins.urls, prefixes: atOrigins.prefixes)
+    }
 
     private enum CodingKeys: String, CodingKey { case select, action, dryRun, reason, refresh, wait, within }
 
@@ -68,6 +76,7 @@ package struct PurgeRequest: Sendable, Hashable, Encodable {
         let prefixes = targets(select.prefixes).flatMap { places.originPrefixes(of: $0) }
         purge.atOrigins.prefixes = prefixes.map(\.url.uri)
         purge.coverage = prefixes.prefix(PurgeCoverage.limit).map { PurgeCoverage($0) }
+        purge.isResolved = true
         return purge
     }
 

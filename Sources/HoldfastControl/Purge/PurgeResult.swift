@@ -29,6 +29,18 @@ package struct PurgeResult: Sendable, Hashable, Codable {
         }
     }
 
+    /// The URLs and prefixes at origins that a purge selects for the URLs and prefixes that clients
+    /// request. They may repeat those of the request.
+    package struct StoredUnder: Sendable, Hashable, Codable {
+        /// The URLs at origins.
+        package var urls: [String]
+        /// The prefixes at origins.
+        package var prefixes: [String]
+
+        /// Creates a list of URLs and prefixes.
+        package init(urls: [String], prefixes: [String]) { (self.urls, self.prefixes) = (urls, prefixes) }
+    }
+
     /// The purge's sequence number among the store's invalidations; `nil` for a dry run.
     package var sequence: Int64?
     /// The action on the responses.
@@ -40,6 +52,9 @@ package struct PurgeResult: Sendable, Hashable, Codable {
     /// The prefixes at origins that the purge covers for prefixes that clients request; `nil` if
     /// there are none.
     package var covers: [PurgeCoverage]?
+    /// The URLs and prefixes at origins that the dry run also looked for; `nil` for a purge, and if
+    /// the request has neither URLs nor prefixes.
+    package var storedUnder: StoredUnder?
     /// The numbers of recorded responses of jobs that a removal covers, by the job's name; `nil` if
     /// there are none, or if the responses are expired, because a replay serves them all the same.
     package var jobs: [String: Int]?
@@ -87,6 +102,7 @@ extension StoreOperations {
         let count = try await count(scopes, examining: limit)
         var result = PurgeResult(action: purge.action, dryRun: purge.dryRun, matched: .init(count, of: purge.action))
         if !purge.coverage.isEmpty { result.covers = purge.coverage }
+        if purge.dryRun { result.storedUnder = purge.storedUnder }
         if !purge.dryRun {
             let done = try await invalidate(scopes, keepingForOffline: purge.action == .expire)
             result.sequence = done.sequence.number

@@ -72,7 +72,7 @@ struct AuditedNode: Sendable {
         var report = AuditReport(seconds: seconds, node: client.name)
         do {
             // An invalid selector would select nothing, and the node would wrongly seem clean.
-            let queries = try queries()
+            let queries = try await queries(targets())
             let instant = try await nodeTime()
             var looks = Self.closeLooks
             var found: [Int64: String] = [:]
@@ -109,20 +109,45 @@ struct AuditedNode: Sendable {
         var covers: (TargetURI) -> Bool = { _ in true }
     }
 
-    /// - Throws: `ControlProblem` if a selector is invalid.
-    private func queries() throws -> [Query] {
-        _ = try PurgeRequest(selection).scopes()
+    /// Returns the URLs and prefixes that a purge at this node covers. The node's routes and rules
+    /// decide under which URLs it stores the responses to those that clients request.
+    ///
+    /// - Throws: `ControlProblem` if a selector is invalid; `CommandFailure`.
+    private func targets() async throws -> PurgeResult.StoredUnder {
+        let dryRun = PurgeRequest(selection, dryRun: true)
+        _ = try dryRun.scopes()
+        var targets = PurgeResult.StoredUnder(urls: selection.urls, prefixes: selection.prefixes)
+        guard !targets.urls.isEmpty || !targets.prefixes.isEmpty else { return targets }
+        guard let stored = try await client.purge(dryRun).storedUnder else {
+            throw CommandFailure(
+                "The node's version does not report which URLs a purge covers. "
+                    + "Update the node, or audit a tag or a host."
+            )
+        }
+        targets.urls += stored.urls
+        targets.prefixes += stored.prefixes
+        return targets
+    }
+
+    /// - Throws: `TargetURIError` if a selector is invalid.
+    private func queries(_ targets: PurgeResult.StoredUnder) throws -> [Query] {
         if selection.all { return [Query()] }
+        var queries = selection.tags.map { Query(parameters: "&tag=\(Self.encoded($0))") }
+        for prefix in try Self.readings(of: targets.prefixes) {
+            queries.append(Query(parameters: "&prefix=\(Self.encoded(prefix.uri))"))
+        }
+        for wanted in try Self.readings(of: targets.urls) {
+            queries.append(Query(parameters: "&prefix=\(Self.encoded(wanted.uri))") { $0 == wanted })
+        }
         let hosts = try selection.hosts.map { try TargetHost($0).name }
-        return try selection.tags.map { Query(parameters: "&tag=\(Self.encoded($0))") }
-            + selection.prefixes.flatMap { try TargetURI.readings(of: $0) }.map {
-                Query(parameters: "&prefix=\(Self.encoded($0.uri))")
-            }
-            + selection.urls.flatMap { try TargetURI.readings(of: $0) }.map { wanted in
-                Query(parameters: "&prefix=\(Self.encoded(wanted.uri))") { $0 == wanted }
-            }
-            // Listings cannot filter by host.
-            + (hosts.isEmpty ? [] : [Query(covers: { hosts.contains($0.host) })])
+        // Listings cannot filter by host.
+        if !hosts.isEmpty { queries.append(Query(covers: { hosts.contains($0.host) })) }
+        return queries
+    }
+
+    /// Returns the targets of URLs, without duplicates.
+    private static func readings(of urls: [String]) throws -> [TargetURI] {
+        try Set(urls.flatMap { try TargetURI.readings(of: $0) }).sorted { $0.uri < $1.uri }
     }
 
     private func entries(_ query: String) async throws -> [Entry] {

@@ -12,7 +12,7 @@ struct FleetAudit: AsyncParsableCommand {
         abstract: "Checks all nodes for purged responses that are still fresh.",
         discussion: """
             Asks the control plane of each node, after 1, 10 and 60 s, for fresh responses that the purge covers and that were received from the origin before the purge. \
-            There must be none. With '--purge', the command makes the purge itself, at the first node. Otherwise, set the time of the purge with '--since', unless you made the purge just now. \
+            There must be none. Each node looks for URLs and prefixes as a purge does: by its own routes and rules. With '--purge', the command makes the purge itself, at the first node. Otherwise, set the time of the purge with '--since', unless you made the purge just now. \
             Responses that were fetched or validated after the purge may be fresh. The command measures the difference to each node's clock. For responses of principals, and beyond 200 responses at one node, it compares the time when the response was stored.
 
             Name a node by its control socket ('--control'), or by the address of its control plane ('--node'; 'control.listen' in its configuration) and a file with a token of scope 'operate' ('--token-file').

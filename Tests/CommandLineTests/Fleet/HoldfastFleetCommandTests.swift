@@ -281,6 +281,7 @@ struct HoldfastFleetCommandTests {
 
     // MARK: audit
 
+    /// Mutants: `audit-looks-for-clients-urls`, `audit-looks-for-clients-prefixes`.
     @Test func auditFindsWhatIsStillFresh() async throws {
         try await FleetServer.with { redis in
             try await withFolder { folder, origin in
@@ -288,9 +289,12 @@ struct HoldfastFleetCommandTests {
                 try await PurgedGateway.with(folder) { gateway in
                     try await PurgedGateway.Folder.with { other in
                         // Outside of the fleet: no purge comes there.
-                        try other.write(origin)
+                        try other.write(origin, #"  - {match: {url: "/p"}, ignore: {parameters: [s]}}"#)
                         try await PurgedGateway.with(other) { alone in
-                            let targets = [PurgedGateway.Target(path: "/news/1"), PurgedGateway.Target(path: "/b")]
+                            let targets = [
+                                PurgedGateway.Target(path: "/news/1"), PurgedGateway.Target(path: "/b"),
+                                PurgedGateway.Target(path: "/p?s=1"), PurgedGateway.Target(path: "/c", host: "b.test"),
+                            ]
                             for gateway in [gateway, alone] { try await gateway.warm(targets) }
                             try await audit(gateway, alone, origin)
                         }
@@ -311,16 +315,24 @@ struct HoldfastFleetCommandTests {
         #expect(outcome.status == 1 && outcome.lines.count == 4, "\(outcome)")
         #expect(outcome.lines.first == "0 s    \(gateway.folder.socket)  clean", "\(outcome)")
         #expect(outcome.lines.last?.contains("  1 still fresh, such as \(origin.baseURL)/news/1") == true, "\(outcome)")
-        let clean = try await run(["--tag", "news", "--at", "0"] + own)
-        #expect(clean.status == 0, "\(clean)")
-        // By each selector.
+        for selector in [["--tag", "news"], ["http://a.test/news/1"], ["--prefix", "http://a.test/news/"]] {
+            let clean = try await run(selector + ["--at", "0"] + own)
+            #expect(clean.status == 0, "\(clean)")
+        }
+        // By each selector: also by clients' URLs and prefixes, with a parameter that the node
+        // ignores, and by an origin's URL whose route preserves the client's host.
         let host = try #require(URL(string: origin.baseURL)?.host)
         for selector in [
             ["\(origin.baseURL)/b"], ["--prefix", "\(origin.baseURL)/b"], ["--host", host], ["--all"],
+            ["http://a.test/b"], ["--prefix", "http://a.test/b"], ["http://a.test/p?s=2"], ["\(origin.baseURL)/p?s=2"],
+            ["\(origin.baseURL)/c"],
         ] {
             let fresh = try await run(selector + ["--at", "0", "--format", "json"] + foreign)
             let report = try #require(try fresh.objects().first, "\(fresh)")
-            #expect(fresh.status == 1 && report["clean"] as? Bool == false && report.count == 6, "\(fresh)")
+            #expect(
+                fresh.status == 1 && report["clean"] as? Bool == false && report.count == 6,
+                "\(selector) \(fresh)"
+            )
         }
         let shorter = try await run(["\(origin.baseURL)/", "--at", "0"] + foreign)
         #expect(shorter.status == 0, "\(shorter)")

@@ -77,6 +77,44 @@ import Testing
         #expect(counted.durable == nil)
     }
 
+    /// Leads from the host `gw` to an origin.
+    private struct Places: OriginURLFinding {
+        func originURLs(of url: TargetURI) -> [OriginURL] {
+            guard url.host == "gw", let target = try? TargetURI("https://o.example/v1\(url.requestTarget)") else {
+                return []
+            }
+            return [OriginURL(target)]
+        }
+
+        func originPrefixes(of prefix: TargetURI) -> [OriginURL] { originURLs(of: prefix) }
+    }
+
+    /// Mutant: `dry-run-hides-the-origins-urls`.
+    @Test func dryRunListsWhatTheGatewayStoresForClientsURLs() async throws {
+        let coordinator = PurgeCoordinator(
+            store,
+            since: 0,
+            clock: StandingClock(),
+            logger: log.logger(),
+            places: Places()
+        )
+        var selection = PurgeRequest.Selection()
+        (selection.urls, selection.prefixes) = (["http://gw/a", "https://o.example/c"], ["http://gw/b/"])
+        let counted = try await coordinator.purge(PurgeRequest(selection, dryRun: true), by: "c")
+        let expected = PurgeResult.StoredUnder(
+            urls: ["https://o.example/v1/a"],
+            prefixes: ["https://o.example/v1/b/"]
+        )
+        #expect(counted.storedUnder == expected)
+        let purged = try await coordinator.purge(PurgeRequest(selection), by: "c")
+        let tagged = try await coordinator.purge(purge("t", dryRun: true), by: "c")
+        #expect(purged.storedUnder == nil && tagged.storedUnder == nil)
+        // Found but empty is not the same as not looked for.
+        (selection.urls, selection.prefixes) = (["https://o.example/c"], [])
+        let unchanged = try await coordinator.purge(PurgeRequest(selection, dryRun: true), by: "c")
+        #expect(unchanged.storedUnder == PurgeResult.StoredUnder(urls: [], prefixes: []))
+    }
+
     @Test func purgesArePerformedOneAtATimeAndReadInOrder() async throws {
         let coordinator = coordinator
         try await withThrowingTaskGroup(of: Void.self) { group in
