@@ -98,6 +98,7 @@ package struct FetchContext: Sendable {
         case .common: partition = isPerPrincipal ? key : key.inPartition(.common)
         case .principal: partition = key
         }
+        if let refusal = refusal(ofRedirect: response) { return .passThrough(refusal) }
         // An error whose `Vary` differs would be selected instead of other variants' successes.
         if response.status.code >= 400,
             known.variants.contains(where: { $0.head.fields[.vary] != response.headerFields[.vary] })
@@ -121,6 +122,18 @@ package struct FetchContext: Sendable {
         let head = head(of: response, in: partition, at: responseTime)
         guard keepsTags(head, of: response.headerFields) else { return .passThrough(.tags) }
         return .store(draft(head, in: partition, response.contentLength, at: responseTime))
+    }
+
+    /// Returns why a redirect of a refresh is not stored. A redirect whose `Vary` differs would be
+    /// selected instead of other variants.
+    private func refusal(ofRedirect response: HTTPResponse) -> StorageRefusal? {
+        guard presented.client.isRefreshRedirected(by: response.status) else { return nil }
+        guard known.isWhole else { return .store }
+        let vary = response.headerFields[.vary]
+        let isReplacing =
+            known.success?.head.status.kind == .successful
+            || known.variants.contains { $0.head.status.kind == .successful && $0.head.fields[.vary] != vary }
+        return isReplacing ? .storedSuccess : nil
     }
 
     /// Returns why an event stream is not stored. Without a rule, it has no end that a later reader

@@ -189,10 +189,15 @@ extension Fetcher {
     }
 
     /// Returns whether a response may be stored now. An error never replaces a stored success, not
-    /// even a success that was stored while this fetch waited.
+    /// even a success that was stored while this fetch waited. Neither does a redirect of a refresh
+    /// replace a 2xx.
     private func mayReplaceStored(_ head: StoredResponseHead) async -> Bool {
-        guard head.status.code >= 400 else { return true }
+        let isRedirect = request.client.isRefreshRedirected(by: head.status)
+        guard isRedirect || head.status.code >= 400 else { return true }
         var matcher = VariantMatcher(prepared.policy, prepared.selecting)
+        if isRedirect {
+            return await !hasStoredSuccess { $0.head.status.kind == .successful && matcher.matches($0.head) }
+        }
         return await !hasStoredSuccess { matcher.matches($0.head) }
     }
 

@@ -1,3 +1,5 @@
+import HTTPTypes
+
 /// The client of a request, for sharing an origin's permits.
 package struct RequestClient: Sendable, Hashable {
     private let number: Int
@@ -17,5 +19,17 @@ package struct RequestClient: Sendable, Hashable {
         var hasher = Hasher()
         hasher.combine(name)
         number = hasher.finalize() | 1
+    }
+}
+
+extension RequestClient {
+    /// Returns whether a response redirects a refresh, in which case it does not replace a stored
+    /// 2xx response.
+    ///
+    /// A refresh sends only the selecting fields. An origin may redirect it although it sends a 2xx
+    /// to clients, for example because the refresh does not state the clients' scheme. If the
+    /// redirect were stored, all clients would get it.
+    func isRefreshRedirected(by status: HTTPResponse.Status) -> Bool {
+        self == .refreshes && status.kind == .redirection
     }
 }

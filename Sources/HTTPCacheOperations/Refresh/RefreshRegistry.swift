@@ -155,6 +155,16 @@ extension CacheEngine {
             let response = try await respond(to: request)
             if response.source == .store { return response.isStale ? .failed : .refreshed }
             if !response.isValidated { for try await _ in response.body {} }
+            if response.head.status.kind == .redirection, response.outcome.notStored == .storedSuccess {
+                logger.notice(
+                    "Refresh was redirected, so the stored response was kept",
+                    metadata: [
+                        "server.address": "\(target.request.authority ?? "")",
+                        "http.response.status_code": "\(response.head.status.code)",
+                    ]
+                )
+                return .failed
+            }
             return response.head.status.code < 400 ? .refreshed : .failed
         } catch {
             return .failed

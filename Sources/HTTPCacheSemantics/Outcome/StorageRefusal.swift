@@ -49,7 +49,8 @@ public enum StorageRefusal: String, Sendable, Hashable, CaseIterable {
     /// The response is an event stream whose last event does not hold the text that a rule
     /// requires. Known only at its end.
     case lastEvent
-    /// The response is an error, which does not replace the stored success.
+    /// The response is an error, which does not replace the stored success, or redirects a refresh
+    /// of a purged 2xx.
     case storedSuccess
     /// The response looks wrong compared with the stored response, which a guard keeps.
     case guarded

@@ -141,6 +141,56 @@ import Testing
         #expect(fixture.transport.requests.count == 1)
     }
 
+    /// Stores the first reply, purges it, and refreshes it with the second reply.
+    private func refreshed(
+        _ first: ScriptedTransport.Reply,
+        _ second: ScriptedTransport.Reply
+    ) async throws -> (fixture: EngineFixture, report: RefreshReport) {
+        let fixture = EngineFixture(kind: .shared)
+        let url = "https://a.example/0"
+        fixture.transport.script(url, first, second)
+        try await fixture.get(url)
+        try await fixture.memory.invalidate(
+            .target(try TargetURI(url)),
+            keepingForOffline: true,
+            at: fixture.clock.now()
+        )
+        let target = try target(0)
+        try registry.reserve(.automatic)
+        registry.begin(report(2), on: fixture.engine) { _ in RefreshPage([target], next: nil) }
+        await fixture.sleeper.sleepers(atLeast: 1)
+        fixture.sleeper.advance(by: .seconds(1))
+        let last = await ended()
+        #expect(last.state == .done && last.requested == 1 && fixture.transport.requests.count == 2)
+        return (fixture, last)
+    }
+
+    private static let redirects: [HTTPResponse.Status] = [
+        .movedPermanently, .found, .temporaryRedirect, .permanentRedirect,
+    ]
+
+    private func redirect(_ status: HTTPResponse.Status, _ more: HTTPFields = [:]) -> ScriptedTransport.Reply {
+        var fields: HTTPFields = [.cacheControl: "max-age=60", .location: "https://a.example/0"]
+        fields.append(contentsOf: more)
+        return .status(status, fields: fields)
+    }
+
+    /// The origin may redirect only the refresh, for example because it requires https and the
+    /// refresh does not state a scheme. Clients would follow the redirect forever.
+    @Test(arguments: redirects) func redirectDoesNotReplaceSuccess(_ status: HTTPResponse.Status) async throws {
+        for more: HTTPFields in [[:], [.vary: "Accept-Language"]] {
+            let (fixture, report) = try await refreshed(.fresh("good"), redirect(status, more))
+            #expect(report.failed == 1 && report.refreshed == 0)
+            #expect(fixture.memory.all.map(\.head.status) == [.ok])
+        }
+    }
+
+    @Test func redirectReplacesRedirect() async throws {
+        let (fixture, report) = try await refreshed(redirect(.found), redirect(.movedPermanently))
+        #expect(report.refreshed == 1 && report.failed == 0)
+        #expect(fixture.memory.all.map(\.head.status) == [.movedPermanently])
+    }
+
     @Test func refreshesTogetherLeavePlacesToClients() async throws {
         let fixture = EngineFixture(kind: .shared) { $0.inFlightLimit = 8 }
         let gate = Gate()
