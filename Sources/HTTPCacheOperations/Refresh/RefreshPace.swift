@@ -55,9 +55,9 @@ package struct RefreshReport: Sendable, Hashable, Codable {
     /// The number of requests that were started.
     package var requested = 0
     /// The number of requests for which the origin sent or confirmed a response with a status below
-    /// 400.
+    /// 400, or a 4xx that is now stored.
     package var refreshed = 0
-    /// The number of requests that failed or got a status of 400 or above.
+    /// The number of requests that failed, or got a response that does not replace the stored one.
     package var failed = 0
     /// The number of responses skipped because their origin was unreachable.
     package var unreachable = 0

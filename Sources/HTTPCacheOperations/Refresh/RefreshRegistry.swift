@@ -165,7 +165,10 @@ extension CacheEngine {
                 )
                 return .failed
             }
-            return response.head.status.code < 400 ? .refreshed : .failed
+            return RefreshRun.Ending(
+                response.head.status,
+                isKept: response.isValidated || response.outcome.isStored
+            )
         } catch {
             return .failed
         }

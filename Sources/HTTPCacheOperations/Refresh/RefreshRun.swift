@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPTypes
 
 /// Decides the next step of a refresh. A pure value that only sees the events passed to it.
 struct RefreshRun: Sendable {
@@ -14,7 +15,26 @@ struct RefreshRun: Sendable {
 
     /// The result of a request.
     enum Ending: Sendable, Hashable {
-        case refreshed, failed
+        /// The stored response was confirmed or replaced.
+        case refreshed
+        /// The origin responded with a client error, such as 404, which was not stored. Its other
+        /// responses may be refreshed.
+        case rejected
+        /// No response, a server error, or another response that promises no better results.
+        case failed
+
+        /// The result of a response from the origin.
+        ///
+        /// - Parameter isKept: whether the response was stored, or confirmed the stored response.
+        init(_ status: HTTPResponse.Status, isKept: Bool) {
+            switch status.code {
+            case ..<400: self = .refreshed
+            // The origin asks for fewer requests.
+            case 429: self = .failed
+            case ..<500: self = isKept ? .refreshed : .rejected
+            default: self = .failed
+            }
+        }
     }
 
     /// The number of consecutive failures after which the refresh gives up.
@@ -57,6 +77,9 @@ struct RefreshRun: Sendable {
         switch ending {
         case .refreshed:
             report.refreshed += 1
+            failuresInARow = 0
+        case .rejected:
+            report.failed += 1
             failuresInARow = 0
         case .failed:
             report.failed += 1

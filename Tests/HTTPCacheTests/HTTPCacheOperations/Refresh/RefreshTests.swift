@@ -69,6 +69,31 @@ import Testing
         #expect(run.report.state == .tooManyFailures)
     }
 
+    @Test(arguments: [RefreshRun.Ending.refreshed, .rejected]) func responseEndsTheRow(
+        _ ending: RefreshRun.Ending
+    ) throws {
+        var run = run(1000)
+        run.add(RefreshPage(try (0..<100).map(target), next: nil))
+        for _ in 0..<RefreshRun.failureLimit - 1 { run.ended(.failed) }
+        for _ in 0..<RefreshRun.failureLimit { run.ended(ending) }
+        run.ended(.failed)
+        #expect(try run.next(.automatic) { _ in false } == .fetch(target(0)))
+        #expect(run.report.refreshed == (ending == .refreshed ? RefreshRun.failureLimit : 0))
+        #expect(run.report.failed == RefreshRun.failureLimit + (ending == .rejected ? RefreshRun.failureLimit : 0))
+    }
+
+    @Test func statusAndStorageDecideTheResult() {
+        let expected: [(HTTPResponse.Status, isKept: Bool, RefreshRun.Ending)] = [
+            (.ok, true, .refreshed), (.ok, false, .refreshed), (.found, true, .refreshed),
+            (.notFound, true, .refreshed), (.gone, true, .refreshed), (.notFound, false, .rejected),
+            (.forbidden, false, .rejected), (.tooManyRequests, true, .failed), (.tooManyRequests, false, .failed),
+            (.internalServerError, true, .failed), (.serviceUnavailable, false, .failed),
+        ]
+        for (status, isKept, ending) in expected {
+            #expect(RefreshRun.Ending(status, isKept: isKept) == ending, "\(status) \(isKept)")
+        }
+    }
+
     @Test func onlyRequestsThatCanBeMadeAgainAreMade() throws {
         let url = try TargetURI("https://a.example/x?q=1")
         let language: HTTPFields = [.acceptLanguage: "de"]
@@ -189,6 +214,14 @@ import Testing
         let (fixture, report) = try await refreshed(redirect(.found), redirect(.movedPermanently))
         #expect(report.refreshed == 1 && report.failed == 0)
         #expect(fixture.memory.all.map(\.head.status) == [.movedPermanently])
+    }
+
+    @Test func storedErrorIsRefreshed() async throws {
+        let error = ScriptedTransport.Reply.status(.notFound, "none", fields: [.cacheControl: "max-age=60"])
+        let stored = try await refreshed(error, error).report
+        #expect(stored.refreshed == 1 && stored.failed == 0)
+        let notStored = try await refreshed(.fresh("good"), error).report
+        #expect(notStored.refreshed == 0 && notStored.failed == 1)
     }
 
     @Test func refreshesTogetherLeavePlacesToClients() async throws {
