@@ -74,6 +74,7 @@ public final class CacheEngine: Sendable {
     /// request.
     private let hasRulesWithPaths: Atomic<Bool>
     private let schemeSelects = Atomic(false)
+    private let schemeOfClients = Mutex<String?>(nil)
     /// The number of changes to the mode, staleness, options and rules.
     private let changes = Atomic<UInt64>(0)
 
@@ -176,6 +177,13 @@ public final class CacheEngine: Sendable {
             schemeSelects.store(newValue, ordering: .releasing)
             settingsChanged()
         }
+    }
+
+    /// The scheme that all clients of a gateway use and that their requests state to origins; `nil`
+    /// if there is none. Requests that repeat a client's request state it too.
+    package var clientsScheme: String? {
+        get { schemeOfClients.withLock { $0 } }
+        set { schemeOfClients.withLock { $0 = newValue } }
     }
 
     /// See ``ExchangeRules/havePaths``.

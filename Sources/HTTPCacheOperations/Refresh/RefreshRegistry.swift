@@ -150,7 +150,7 @@ extension CacheEngine {
     /// Repeats a request and reads its response to the end, so that the response is stored.
     fileprivate func refresh(_ target: RefreshTarget) async -> RefreshRun.Ending {
         do {
-            var request = CacheRequest(head: target.request)
+            var request = repeating(target.request)
             request.client = .refreshes
             let response = try await respond(to: request)
             if response.source == .store { return response.isStale ? .failed : .refreshed }

@@ -72,7 +72,9 @@ extension CacheEngine {
             path: key.target.requestTarget,
             headerFields: stored.head.selectingFields
         )
-        let response = try await respond(to: CacheRequest(head: head, storage: .never))
+        var request = repeating(head)
+        request.storage = .never
+        let response = try await respond(to: request)
         let new = await Self.digest(response.body)
         var old: (bytes: Int64, digest: SHA256Digest?) = (stored.bodyLength, nil)
         if stored.bodyLength <= ResponseComparison.bodyLimit, let body = try await store.openBody(of: stored) {

@@ -217,6 +217,13 @@ extension GatewayConfiguration {
     /// scheme.
     var servesBothSchemes: Bool { clientSchemes.count > 1 }
 
+    /// The scheme that all requests state to origins; `nil` if there is none. With a forward proxy
+    /// there is none, because the proxy's origins learn no scheme.
+    var schemeOfAllClients: String? {
+        let schemes = clientSchemes
+        return schemes.count == 1 && routes.proxy == nil ? schemes.first : nil
+    }
+
     /// Whether a client may state the addresses of its own clients.
     func isTrusted(_ client: String?) -> Bool {
         guard !trustedClients.isEmpty, let client else { return false }

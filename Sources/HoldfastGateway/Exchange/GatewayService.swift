@@ -51,6 +51,7 @@ final class GatewayService: Sendable {
         self.labels = labels
         self.engine = engine
         engine.selectsByScheme = configuration.servesBothSchemes
+        engine.clientsScheme = configuration.schemeOfAllClients
         self.clock = clock
         self.logger = logger
         unknownHosts = UnknownHostLog(logger)
@@ -81,6 +82,7 @@ final class GatewayService: Sendable {
                 routeChecks: checks.ofRoutes
             )
         }
+        engine.clientsScheme = configuration.schemeOfAllClients
         // This also updates the settings version.
         engine.selectsByScheme = configuration.servesBothSchemes
     }

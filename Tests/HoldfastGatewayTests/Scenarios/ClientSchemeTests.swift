@@ -123,7 +123,9 @@ import Testing
             var configuration = listeners.configuration
             configuration.fixedRoutes = redirecting.fixedRoutes
             configuration.answeredSchemes = redirecting.answeredSchemes
+            #expect(listeners.gateway.engine.clientsScheme == nil)
             listeners.gateway.server.reconfigure(configuration)
+            #expect(listeners.gateway.engine.clientsScheme == "https", "refreshes state it to the origin")
             for isSecure in [true, false, true] {
                 for response in try await listeners.ask(secure: isSecure, times: 3) {
                     #expect(response.status == (isSecure ? 200 : 308))
@@ -133,6 +135,7 @@ import Testing
             #expect(listeners.origin.requests.count == 1)
 
             listeners.gateway.server.reconfigure(listeners.configuration)
+            #expect(listeners.gateway.engine.clientsScheme == nil)
             for isSecure in [false, true, false] {
                 for response in try await listeners.ask(secure: isSecure, times: 3) {
                     #expect(response.status == (isSecure ? 200 : 301))

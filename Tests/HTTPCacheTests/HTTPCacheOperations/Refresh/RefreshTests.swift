@@ -169,9 +169,11 @@ import Testing
     /// Stores the first reply, purges it, and refreshes it with the second reply.
     private func refreshed(
         _ first: ScriptedTransport.Reply,
-        _ second: ScriptedTransport.Reply
+        _ second: ScriptedTransport.Reply,
+        clientsUsing scheme: String? = nil
     ) async throws -> (fixture: EngineFixture, report: RefreshReport) {
         let fixture = EngineFixture(kind: .shared)
+        fixture.engine.clientsScheme = scheme
         let url = "https://a.example/0"
         fixture.transport.script(url, first, second)
         try await fixture.get(url)
@@ -222,6 +224,32 @@ import Testing
         #expect(stored.refreshed == 1 && stored.failed == 0)
         let notStored = try await refreshed(.fresh("good"), error).report
         #expect(notStored.refreshed == 0 && notStored.failed == 1)
+    }
+
+    /// Otherwise, an origin that requires https redirects the request.
+    @Test(arguments: ["http", "https", nil] as [String?])
+    func requestStatesTheSchemeOfAllClients(_ scheme: String?) async throws {
+        let (fixture, report) = try await refreshed(.fresh("old"), .fresh("new"), clientsUsing: scheme)
+        #expect(report.refreshed == 1)
+        fixture.transport.script("https://a.example/0", .fresh("new"))
+        let comparison = try await fixture.engine.compare(try #require(fixture.memory.all.first))
+        #expect(comparison.body.isSame == true)
+        let forwarded = try #require(HTTPField.Name("Forwarded"))
+        let requests = fixture.transport.requests
+        #expect(requests.count == 3)
+        for request in requests.dropFirst() {
+            #expect(request.headerFields[.clientScheme] == scheme)
+            #expect(request.headerFields[forwarded] == scheme.map { "proto=\($0)" })
+        }
+    }
+
+    /// The scheme of the stored response is in the selecting fields.
+    @Test func requestKeepsTheSelectingScheme() throws {
+        let engine = EngineFixture(kind: .shared).engine
+        engine.clientsScheme = "https"
+        var head = try target(0).request
+        head.headerFields[.clientScheme] = "http"
+        #expect(engine.repeating(head).head.headerFields[values: .clientScheme] == ["http"])
     }
 
     @Test func refreshesTogetherLeavePlacesToClients() async throws {
