@@ -69,7 +69,7 @@ function servers(origin) {
 function draw({ origins, more }) {
   return table({
     title: "Known origins",
-    note: "After a failure, an origin is confirming until another request shows whether it is reachable. While it is unreachable, the gateway sends probes and serves stored responses. A name that only clients chose and that never led to an origin is unresolved, which is no outage.",
+    note: "Confirming: another request will show whether it is reachable. Unreachable: stored responses are served. Unresolved: no outage.",
     columns: [
       { name: "Origin", kind: "wide", by: (row) => row.origin, cell: (row) => url(row.origin) },
       { name: "Breaker", by: (row) => row.state, cell: (row) => [badge(row.state), cause(row)] },
