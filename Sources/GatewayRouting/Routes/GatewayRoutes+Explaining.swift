@@ -28,12 +28,11 @@ extension GatewayRoutes {
         return urls(of: mapping.target, on: route, for: url).map { OriginURL($0, routes: names(of: $0)) }
     }
 
-    /// Returns the URLs as ``originURLs(of:)`` does, or the URL itself if there are none, and those
-    /// that rules change them to.
+    /// Returns the URLs as ``originURLs(of:)`` does, an origin's URL itself, and those that rules
+    /// change them to.
     package func originURLs(of url: TargetURI, by rules: some ExchangeRules) -> [OriginURL] {
-        let found = originURLs(of: url)
-        let stored = found.isEmpty ? [OriginURL(url)] : found
-        return stored.flatMap { place in
+        let direct = mapping(of: url)?.route == nil ? [OriginURL(url)] : []
+        return (direct + originURLs(of: url)).flatMap { place in
             place.url.keyed { [rules.rules(for: $0)] }.map { OriginURL($0, routes: place.routes) }
         }
     }

@@ -295,12 +295,21 @@ import Testing
     @Test(
         arguments: [
             ("http://gw/p?utm_source=2", ["http://o.example/p?utm_source=2", "http://o.example/p"]),
-            ("http://o.example/p?a=1&utm_id=3", ["http://o.example/p?a=1&utm_id=3", "http://o.example/p?a=1"]),
+            (
+                "http://o.example/p?a=1&utm_id=3",
+                [
+                    "http://o.example/p?a=1&utm_id=3", "http://o.example/p?a=1", "http://kept.example/p?a=1&utm_id=3",
+                    "http://kept.example/p?a=1",
+                ]
+            ),
             ("http://gw/p?a=1", ["http://o.example/p?a=1"]),
         ]
     )
     func urlIsFoundAsRulesChangeIt(_ url: String, _ expected: [String]) throws {
-        let routes = try GatewayRoutes([GatewayRoute(origin: GatewayOrigin("http://o.example"))])
+        let routes = try GatewayRoutes([
+            GatewayRoute(host: "kept.example", origin: GatewayOrigin("http://o.example"), preservesHost: true),
+            GatewayRoute(origin: GatewayOrigin("http://o.example")),
+        ])
         let rules = try RuleSet([Rule { $0.ignore.parameters = ["utm_*"] }])
         #expect(routes.originURLs(of: try TargetURI(url), by: rules).map(\.url.uri) == expected)
     }
