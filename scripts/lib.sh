@@ -53,7 +53,8 @@ fi
 # names of its functions stay, because the backtrace of a crash shows them.
 stripped() {
     local names
-    if command -v objcopy >/dev/null 2>&1 && command -v readelf >/dev/null 2>&1; then
+    # On macOS, these programs may be installed, but its programs are not in ELF.
+    if [ "$(uname -s)" = Linux ] && command -v objcopy >/dev/null 2>&1 && command -v readelf >/dev/null 2>&1; then
         names=$(mktemp "${TMPDIR:-/tmp}/holdfast.XXXXXX")
         readelf --symbols --wide "$1" | awk '$4 == "OBJECT" && $7 != "UND" { print $8 }' >"$names"
         objcopy --strip-debug --strip-symbols="$names" --remove-section=.comment --remove-section=.note "$1" "$2"

@@ -40,8 +40,8 @@ extension GatewayRoutes {
     /// Returns the prefixes under which responses are stored for all URLs that begin with one that
     /// clients request: those of its own route, and those of all routes with a longer path.
     ///
-    /// Prefixes that another one includes are left out. For a prefix at an origin, the result is
-    /// that of ``originURLs(of:)``.
+    /// Prefixes that another one includes are left out. A prefix at an origin is mapped as
+    /// ``originURLs(of:)`` maps a URL.
     package func originPrefixes(of prefix: TargetURI) -> [OriginURL] {
         // No route has a query.
         if prefix.query != nil || routes.contains(where: { leads($0, to: prefix) }) { return originURLs(of: prefix) }
