@@ -56,7 +56,9 @@ stripped() {
     # On macOS, these programs may be installed, but its programs are not in ELF.
     if [ "$(uname -s)" = Linux ] && command -v objcopy >/dev/null 2>&1 && command -v readelf >/dev/null 2>&1; then
         names=$(mktemp "${TMPDIR:-/tmp}/holdfast.XXXXXX")
-        readelf --symbols --wide "$1" | awk '$4 == "OBJECT" && $7 != "UND" { print $8 }' >"$names"
+        # objcopy fails if the list is empty, as for a program that was stripped before.
+        printf '# Names of data\n' >"$names"
+        readelf --symbols --wide "$1" | awk '$4 == "OBJECT" && $7 != "UND" { print $8 }' >>"$names"
         objcopy --strip-debug --strip-symbols="$names" --remove-section=.comment --remove-section=.note "$1" "$2"
         rm -f "$names"
         # A list of names has none with a space. Only data of Swift has such names.
