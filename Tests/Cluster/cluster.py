@@ -37,9 +37,13 @@ class Cluster:
         open(self.hosts, "w").close()
 
     def name(self, name, address):
+        """Each name keeps its place in the file. A gateway that resolves its origin meanwhile must not see an empty file.
+
+        The file is written in place, because pods mount it, and a mount does not follow a rename.
+        """
         self.names[name] = address
-        with open(self.hosts, "w") as file:
-            file.writelines(f"{address} {name}\n" for name, address in self.names.items())
+        with open(self.hosts, "r+") as file:
+            file.writelines(f"{address:<15} {name}\n" for name, address in self.names.items())
 
     @property
     def gateways(self):
