@@ -5,7 +5,7 @@ import SampleOrigin
 import Testing
 
 /// The same repository over real sockets, with an origin that the test stops.
-@Suite("The moments repository over sockets", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct MomentsOverSocketsTests {
     private func run(
         _ api: MomentsAPI,

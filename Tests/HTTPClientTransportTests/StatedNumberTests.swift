@@ -15,7 +15,7 @@ import Testing
 /// engine, and the store on disk. A trap ends the tests.
 ///
 /// docs/attacks.md, 75. Mutant: a store that adds to a stated length before it compares it.
-@Suite("Numbers of an origin at their limits", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct StatedNumberTests {
     private static let numbers = [
         "0", "1", "2147483647", "2147483648", "2147483649", "4294967295", "4294967296", "9007199254740991",

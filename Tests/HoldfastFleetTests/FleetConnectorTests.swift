@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// How a client joins the fleet of its configuration file.
-@Suite("Clients in a fleet", .timeLimit(.minutes(20))) struct FleetConnectorTests {
+@Suite(.timeLimit(.minutes(20))) struct FleetConnectorTests {
     private static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
     /// Calls `body` with a file of a fleet whose server is unreachable, and the store's folder.

@@ -3,7 +3,8 @@ import Testing
 
 @testable import SampleOrigin
 
-@Suite("Content codings (RFC 9110 §8.4)", .timeLimit(.minutes(20)))
+/// Content codings (RFC 9110 §8.4).
+@Suite(.timeLimit(.minutes(20)))
 struct CompressionTests {
     @Test(arguments: [("/gzip/200000", "gzip", Inflater.gzip), ("/deflate/200000", "deflate", Inflater.zlib)])
     func codedOnDemand(target: String, coding: String, format: Int32) async throws {

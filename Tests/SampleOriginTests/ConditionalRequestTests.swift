@@ -1,7 +1,8 @@
 import SampleOrigin
 import Testing
 
-@Suite("Conditional requests (RFC 9110 §13)", .timeLimit(.minutes(20)))
+/// Conditional requests (RFC 9110 §13).
+@Suite(.timeLimit(.minutes(20)))
 struct ConditionalRequestTests {
     private let feed = "/moments?userID=harbour"
 

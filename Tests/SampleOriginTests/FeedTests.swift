@@ -2,7 +2,8 @@ import Foundation
 import SampleOrigin
 import Testing
 
-@Suite("The feed as REST", .timeLimit(.minutes(20)))
+/// The feed as REST.
+@Suite(.timeLimit(.minutes(20)))
 struct FeedTests {
     private let feed = "/moments?userID=harbour"
 

@@ -2,7 +2,8 @@ import Foundation
 import SampleOrigin
 import Testing
 
-@Suite("The feed as GraphQL", .timeLimit(.minutes(20)))
+/// The feed as GraphQL.
+@Suite(.timeLimit(.minutes(20)))
 struct GraphQLTests {
     private func post(
         _ query: String,

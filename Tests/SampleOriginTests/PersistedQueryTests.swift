@@ -3,7 +3,8 @@ import Foundation
 import SampleOrigin
 import Testing
 
-@Suite("GraphQL over GET, and persisted queries", .timeLimit(.minutes(20)))
+/// GraphQL over GET, and persisted queries.
+@Suite(.timeLimit(.minutes(20)))
 struct PersistedQueryTests {
     private static let query = "query Feed($id: ID!) { getMomentsDetailsByUserID(userID: $id) { page } }"
 

@@ -2,7 +2,8 @@ import Testing
 
 @testable import SampleOrigin
 
-@Suite("Ranges (RFC 9110 §14)", .timeLimit(.minutes(20)))
+/// Ranges (RFC 9110 §14).
+@Suite(.timeLimit(.minutes(20)))
 struct RangeTests {
     @Test(
         arguments: [

@@ -1,7 +1,8 @@
 import SampleOrigin
 import Testing
 
-@Suite("Statuses and retries", .timeLimit(.minutes(20)))
+/// Statuses and retries.
+@Suite(.timeLimit(.minutes(20)))
 struct StatusTests {
     @Test(arguments: [200, 201, 204, 205, 304, 400, 401, 404, 405, 407, 410, 418, 426, 429, 500, 503, 599])
     func returnsAnyStatus(code: Int) async throws {

@@ -3,7 +3,7 @@ import SampleOrigin
 import Testing
 
 /// Stored responses that no client finds after a change of listeners.
-@Suite("Schemes of stored responses", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
 struct ClientSchemeStoreTests {
     private static let tls =
         "{address: 127.0.0.1:0, tls: {certificates: [{name: main, chain: main.pem, key: main.key}]}}"

@@ -3,7 +3,7 @@ import SampleOrigin
 import Testing
 
 /// Stored responses that no client finds after a change of routes.
-@Suite("Routes of stored responses", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct RouteStoreTests {
     private static func write(_ route: String, _ origin: RunningOrigin, to path: String) throws {
         let text = """

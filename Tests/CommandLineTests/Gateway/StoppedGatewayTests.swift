@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Commands that ask a gateway whose process is stopped, as by SIGSTOP.
-@Suite("Commands of a stopped gateway", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct StoppedGatewayTests {
     @Test func everyCommandEndsWithTheNextStep() async throws {
         try await PurgedGateway.withOrigin { gateway, _ in

@@ -4,7 +4,6 @@ import Testing
 
 /// `holdfast record` and `holdfast replay` as the proxy of a command, on built commands.
 @Suite(
-    "holdfast record of any command",
     .timeLimit(.minutes(20)),
     .enabled(if: Tool.hasCurl && SecureOrigin.canRun, "needs curl, openssl and an address besides loopback")
 )

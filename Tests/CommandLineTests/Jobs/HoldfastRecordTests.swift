@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `holdfast record`, `holdfast replay` and `holdfast jobs`, on built commands.
-@Suite("holdfast record and replay", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
 struct HoldfastRecordTests {
     private let three = JobCommands.fetching("/a", "/b?x=1", "/c")
 

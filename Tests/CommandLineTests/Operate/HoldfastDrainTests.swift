@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Modes of origins and routes, and drains, with the built gateway, the built command and curl.
-@Suite("Switches of parts", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
 struct HoldfastDrainTests {
     /// Runs a gateway whose origin has two servers, which respond with `server 1` and `server 2`.
     private func withServers(

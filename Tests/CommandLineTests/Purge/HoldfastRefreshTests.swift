@@ -3,7 +3,7 @@ import SampleOrigin
 import Testing
 
 /// Purges whose responses a gateway fetches again, with the built command and with curl.
-@Suite("holdfast purge --refresh", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
 struct HoldfastRefreshTests {
     private static let targets = (1...3).map { PurgedGateway.Target(path: "/news/\($0)") }
 

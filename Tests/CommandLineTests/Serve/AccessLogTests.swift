@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The access log of the built command.
-@Suite("holdfast serve --access-log", .timeLimit(.minutes(20))) struct AccessLogTests {
+@Suite(.timeLimit(.minutes(20))) struct AccessLogTests {
     /// Runs a gateway whose access log is a file, and returns the log after its end.
     private func log(
         _ settings: String,

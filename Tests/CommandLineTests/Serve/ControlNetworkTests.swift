@@ -5,7 +5,7 @@ import Testing
 
 /// The control plane of the built gateway on a port, over sockets: who may use it and what it
 /// rejects.
-@Suite("Control plane on TCP", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
 struct ControlNetworkTests {
     private static let all = #"{"select": {"all": true}, "reason": "a-private-reason"}"#
 

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The time between the first SIGTERM and the end of the listeners, with the built gateway.
-@Suite("Delay of the end", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
 struct DrainDelayTests {
     private static let delayed = "a second signal skips the delay"
     private static let atOnce = "a second signal stops immediately"

@@ -6,7 +6,6 @@ import Testing
 #if os(Linux)
     /// The built gateway with its store on a full disk, and what it tells its operator.
     @Suite(
-        "holdfast on a full disk",
         .timeLimit(.minutes(20)),
         .enabled(if: Tool.hasCurl && SmallDisk.isPossible, "needs /usr/bin/curl, and the right to mount")
     )

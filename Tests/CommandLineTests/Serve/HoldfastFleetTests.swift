@@ -3,7 +3,7 @@ import SampleOrigin
 import Testing
 
 /// Purges of gateways that share them, with a real `redis-server`.
-@Suite("a fleet's purges", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
 struct HoldfastFleetTests {
     private static let targets = [PurgedGateway.Target(path: "/news/1"), PurgedGateway.Target(path: "/other")]
 

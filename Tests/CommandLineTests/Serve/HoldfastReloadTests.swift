@@ -3,7 +3,8 @@ import SampleOrigin
 import TestSupport
 import Testing
 
-@Suite("Signals to holdfast serve", .timeLimit(.minutes(20)))
+/// Signals to holdfast serve.
+@Suite(.timeLimit(.minutes(20)))
 struct HoldfastReloadTests {
     private func withFile(_ body: (URL) async throws -> Void) async throws {
         try await TemporaryFolder.with { try await body($0.appendingPathComponent("holdfast.yaml")) }

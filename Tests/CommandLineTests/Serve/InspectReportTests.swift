@@ -3,7 +3,7 @@ import SampleOrigin
 import Testing
 
 /// The reports behind the page's views, from the built gateway.
-@Suite("Reports of the page", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
 struct InspectReportTests {
     @Test func rulesSayHowOftenTheyWereApplied() async throws {
         try await PurgedGateway.withOrigin { gateway, _ in

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// TLS of the built gateway, with curl as the client and certificates of openssl.
-@Suite("TLS of holdfast serve", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
 struct ListenerTLSTests {
     /// Makes `NAME.pem` and `NAME.key`.
     static func make(_ name: String, in folder: String, rsa: Bool = false) async throws {

@@ -5,7 +5,7 @@ import Testing
 
 /// `metrics.listen` of the built gateway, as other machines reach it: by address, with a token and
 /// with TLS.
-@Suite("metrics.listen", .timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
+@Suite(.timeLimit(.minutes(20)), .enabled(if: Tool.hasCurl, "/usr/bin/curl is a client"))
 struct MetricsAddressTests {
     /// Runs a gateway with the settings of `metrics`.
     ///

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The built gateway below a service manager, without a control plane.
-@Suite("holdfast serve below a service manager", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct ServiceManagerTests {
     private func withGateway(
         _ environment: [String: String] = [:],

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The built gateway on a socket that a service manager keeps. The test is the manager.
-@Suite("Sockets of a service manager", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct SocketActivationTests {
     /// The number of requests; `scripts/restarts` sets it to more.
     private static let requests = ProcessInfo.processInfo.environment["RESTART_REQUESTS"].flatMap { Int($0) } ?? 1000

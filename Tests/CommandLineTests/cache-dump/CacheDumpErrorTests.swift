@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("cache-dump: help and wrong input", .timeLimit(.minutes(20)))
+/// cache-dump: help and wrong input.
+@Suite(.timeLimit(.minutes(20)))
 struct CacheDumpErrorTests {
     @Test(arguments: [
         (["--help"], "EXAMPLES"), (["list", "--help"], "timeToLiveSeconds"), (["show", "--help"], "--body"),

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-@Suite("cache-dump show and stats", .timeLimit(.minutes(20)))
+/// cache-dump show and stats.
+@Suite(.timeLimit(.minutes(20)))
 struct CacheDumpShowTests {
     @Test func urlShortIDAndObjectKeyFindTheirEntries() async throws {
         try await SampleStore.with { store in

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("cache-dump verify and recover", .timeLimit(.minutes(20)))
+/// cache-dump verify and recover.
+@Suite(.timeLimit(.minutes(20)))
 struct CacheDumpVerifyTests {
     /// Overwrites the marker that begins some bytes of the sample store's only body of that text.
     private func damage(_ store: String, _ text: String) throws {

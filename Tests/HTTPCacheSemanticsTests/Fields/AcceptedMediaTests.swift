@@ -3,7 +3,8 @@ import Testing
 
 @testable import HTTPCacheSemantics
 
-@Suite("Accept, RFC 9110 §12.5.1", .timeLimit(.minutes(20))) struct AcceptedMediaTests {
+/// Accept, RFC 9110 §12.5.1.
+@Suite(.timeLimit(.minutes(20))) struct AcceptedMediaTests {
     private func prefersHTML(_ values: [String]) -> Bool {
         AcceptedMedia.prefersHTML(fields(values.map { ("Accept", $0) }))
     }

@@ -2,7 +2,8 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Content-Range, RFC 9110 §14.4", .timeLimit(.minutes(20)), .tags(.rfc9110Ranges))
+/// Content-Range, RFC 9110 §14.4.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9110Ranges))
 struct ContentRangeTests {
     @Test(
         arguments: [

@@ -4,7 +4,8 @@ import Testing
 
 @testable import HTTPCacheSemantics
 
-@Suite("Cache-Control of responses, RFC 9111 §5.2.2", .timeLimit(.minutes(20)), .tags(.rfc9111ResponseDirectives))
+/// Cache-Control of responses, RFC 9111 §5.2.2.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9111ResponseDirectives))
 struct ResponseDirectivesTests {
     private func parse(_ lines: String...) -> ResponseDirectives {
         ResponseDirectives(fields(lines.map { ("Cache-Control", $0) }), targeted: [])
@@ -93,7 +94,8 @@ struct ResponseDirectivesTests {
     }
 }
 
-@Suite("Cache-Control of requests, RFC 9111 §5.2.1", .timeLimit(.minutes(20)), .tags(.rfc9111RequestDirectives))
+/// Cache-Control of requests, RFC 9111 §5.2.1.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9111RequestDirectives))
 struct RequestDirectivesTests {
     private func parse(_ pairs: [(String, String)]) -> RequestDirectives { RequestDirectives(fields(pairs)) }
 
@@ -120,7 +122,8 @@ struct RequestDirectivesTests {
     }
 }
 
-@Suite("Age, RFC 9111 §5.1", .timeLimit(.minutes(20)), .tags(.rfc9111Age))
+/// Age, RFC 9111 §5.1.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9111Age))
 struct AgeFieldTests {
     @Test(
         arguments: [
@@ -137,7 +140,8 @@ struct AgeFieldTests {
     }
 }
 
-@Suite("Entity tags, RFC 9110 §8.8.3", .timeLimit(.minutes(20)), .tags(.rfc9110Conditions))
+/// Entity tags, RFC 9110 §8.8.3.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9110Conditions))
 struct EntityTagTests {
     @Test(
         arguments: [

@@ -1,7 +1,8 @@
 import HTTPCacheSemantics
 import Testing
 
-@Suite("HTTP date, RFC 9110 §5.6.7", .timeLimit(.minutes(20)), .tags(.rfc9110Dates))
+/// HTTP date, RFC 9110 §5.6.7.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9110Dates))
 struct HTTPDateTests {
     @Test(
         arguments: [

@@ -4,7 +4,7 @@ import HoldfastTesting
 import Testing
 
 /// Changes that rules make to targets and `Accept-Encoding`.
-@Suite("Rewriting targets and Accept-Encoding", .timeLimit(.minutes(20)), .tags(.key)) struct RewritingTests {
+@Suite(.timeLimit(.minutes(20)), .tags(.key)) struct RewritingTests {
     private func target(_ query: String?) throws -> TargetURI {
         try TargetURI("https://a.example/x" + (query.map { "?" + $0 } ?? ""))
     }

@@ -3,7 +3,7 @@ import HTTPTypes
 import Testing
 
 /// Mutants: a name that is compared with its case; a nominated name that passes.
-@Suite("Trailers that may pass, RFC 9110 §6.5.1", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct TrailerRulesTests {
     private func passing(_ names: [String], nominating connection: String? = nil) -> [String]? {
         var head = HTTPFields()

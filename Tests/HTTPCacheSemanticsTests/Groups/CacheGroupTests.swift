@@ -2,7 +2,8 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Cache groups, RFC 9875", .timeLimit(.minutes(20)), .tags(.rfc9875))
+/// Cache groups, RFC 9875.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9875))
 struct CacheGroupTests {
     private let policy = CachePolicy.shared
 

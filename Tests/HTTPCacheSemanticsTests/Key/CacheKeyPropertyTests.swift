@@ -6,7 +6,7 @@ import Testing
 /// Properties of the key over random requests.
 ///
 /// A failure names its seed: put it into `seeds` to replay it.
-@Suite("Properties of random cache keys", .timeLimit(.minutes(20)), .tags(.key))
+@Suite(.timeLimit(.minutes(20)), .tags(.key))
 struct CacheKeyPropertyTests {
     static let seeds: [UInt64] = [1, 0xC0FFEE, 20_260_301]
 

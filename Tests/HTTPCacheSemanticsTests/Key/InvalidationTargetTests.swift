@@ -3,7 +3,8 @@ import HTTPTypes
 import HoldfastTesting
 import Testing
 
-@Suite("Invalidated targets, RFC 9111 §4.4", .timeLimit(.minutes(20)), .tags(.rfc9111Invalidation))
+/// Invalidated targets, RFC 9111 §4.4.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9111Invalidation))
 struct InvalidationTargetTests {
     private func targets(
         _ pairs: [(String, String)],
@@ -75,7 +76,8 @@ struct InvalidationTargetTests {
     }
 }
 
-@Suite("References, RFC 3986 §5", .timeLimit(.minutes(20)), .tags(.rfc3986, .key))
+/// References, RFC 3986 §5.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc3986, .key))
 struct ReferenceTests {
     private func resolved(_ reference: String, _ base: String) throws -> String? {
         TargetURI(reference: reference.utf8, relativeTo: try TargetURI(base))?.uri

@@ -3,7 +3,8 @@ import HTTPTypes
 import HoldfastTesting
 import Testing
 
-@Suite("Cache-Status: parsing and appending, RFC 9211", .timeLimit(.minutes(20)), .tags(.rfc9211))
+/// Cache-Status: parsing and appending, RFC 9211.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9211))
 struct CacheStatusReadingTests {
     private func members(_ lines: String...) -> [CacheStatus.Member] {
         CacheStatus(fields(lines.map { ("Cache-Status", $0) })).members

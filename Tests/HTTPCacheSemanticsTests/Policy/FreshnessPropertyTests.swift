@@ -6,7 +6,7 @@ import Testing
 /// Properties of the freshness of any stored response, with any fields and at any time.
 ///
 /// A failure names its seed and round; `HOLDFAST_CASES=1000000` tries more of them.
-@Suite("Freshness of random responses", .tags(.rfc9111Freshness, .rfc9111Freshening))
+@Suite(.tags(.rfc9111Freshness, .rfc9111Freshening))
 struct FreshnessPropertyTests {
     static let seeds: [UInt64] = [1, 0xC0FFEE, 20_260_301]
     private static let rounds = ProcessInfo.processInfo.environment["HOLDFAST_CASES"].flatMap { Int($0) } ?? 3000

@@ -2,7 +2,8 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("HEAD, RFC 9111 §4.3.5", .timeLimit(.minutes(20)), .tags(.rfc9111Freshening))
+/// HEAD, RFC 9111 §4.3.5.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9111Freshening))
 struct HeadUpdateTests {
     private let later = noon.adding(milliseconds: 3_600_000)
     private let modified = "Sun, 01 Mar 2026 11:00:00 GMT"

@@ -3,7 +3,7 @@ import HTTPTypes
 import Testing
 
 /// Responses with `no-store` that are stored because an operator lifts it, for offline use only.
-@Suite("No-store kept for offline use", .timeLimit(.minutes(20)), .tags(.rfc9111Storing)) struct KeptForOfflineTests {
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9111Storing)) struct KeptForOfflineTests {
     private final class Lifting: PolicyOverriding {
         let overrides: PolicyOverrides
         var dependsOnContentType: Bool { false }

@@ -2,7 +2,8 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Extreme values", .timeLimit(.minutes(20)), .tags(.rfc9111Age, .rfc9111Freshness))
+/// Extreme values.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9111Age, .rfc9111Freshness))
 struct PolicyEdgeTests {
     static let extremes: [Int64] = [.min, .min + 1, -1, 0, 1, 1_772_366_400_000, .max - 1, .max]
 
@@ -144,7 +145,8 @@ struct PolicyEdgeTests {
     }
 }
 
-@Suite("Cache-Status, RFC 9211 §2", .timeLimit(.minutes(20)), .tags(.rfc9211))
+/// Cache-Status, RFC 9211 §2.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9211))
 struct CacheStatusTests {
     @Test(arguments: [
         (

@@ -2,7 +2,8 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Qualified no-cache, RFC 9111 §5.2.2.4", .timeLimit(.minutes(20)), .tags(.rfc9111ResponseDirectives))
+/// Qualified no-cache, RFC 9111 §5.2.2.4.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9111ResponseDirectives))
 struct QualifiedNoCacheTests {
     private func served(
         _ head: StoredResponseHead,
@@ -62,7 +63,8 @@ struct QualifiedNoCacheTests {
     }
 }
 
-@Suite("Forwarded fields, RFC 9110 §7.6.1", .timeLimit(.minutes(20)), .tags(.rfc9111Storing))
+/// Forwarded fields, RFC 9110 §7.6.1.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9111Storing))
 struct ForwardedFieldsTests {
     @Test func dropsHopByHopAndNominatedFieldsOfARequest() {
         let received = fields([

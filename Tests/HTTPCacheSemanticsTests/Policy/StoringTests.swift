@@ -2,7 +2,8 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Storing, RFC 9111 §3", .timeLimit(.minutes(20)), .tags(.rfc9111Storing))
+/// Storing, RFC 9111 §3.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9111Storing))
 struct StoringTests {
     private func cc(_ value: String) -> [(String, String)] { [("Cache-Control", value)] }
 
@@ -150,7 +151,8 @@ struct StoringTests {
     }
 }
 
-@Suite("Stored fields, RFC 9111 §3.1", .timeLimit(.minutes(20)), .tags(.rfc9111Storing))
+/// Stored fields, RFC 9111 §3.1.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9111Storing))
 struct StoredFieldsTests {
     @Test func storesNoHopByHopOrNominatedFields() {
         let received = response([

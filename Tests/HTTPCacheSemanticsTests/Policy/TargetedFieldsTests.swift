@@ -4,7 +4,8 @@ import Testing
 
 @testable import HTTPCacheSemantics
 
-@Suite("Targeted fields, RFC 9213", .timeLimit(.minutes(20)), .tags(.rfc9213))
+/// Targeted fields, RFC 9213.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9213))
 struct TargetedFieldsTests {
     private func cdn(_ value: String, _ others: (String, String)...) -> [(String, String)] {
         [("CDN-Cache-Control", value)] + others

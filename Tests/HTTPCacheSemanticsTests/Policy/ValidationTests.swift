@@ -2,7 +2,8 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Validation, RFC 9111 §4.3.1", .timeLimit(.minutes(20)), .tags(.rfc9111Validation))
+/// Validation, RFC 9111 §4.3.1.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9111Validation))
 struct ValidationRequestTests {
     private let lastModified = "Sun, 01 Mar 2026 11:00:00 GMT"
 
@@ -64,7 +65,8 @@ struct ValidationRequestTests {
     }
 }
 
-@Suite("Received conditions, RFC 9111 §4.3.2", .timeLimit(.minutes(20)), .tags(.rfc9110Conditions, .rfc9111Validation))
+/// Received conditions, RFC 9111 §4.3.2.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9110Conditions, .rfc9111Validation))
 struct ReceivedConditionTests {
     private let old = "Sun, 01 Mar 2026 10:00:00 GMT"
     private let modified = "Sun, 01 Mar 2026 11:00:00 GMT"
@@ -114,7 +116,8 @@ struct ReceivedConditionTests {
     }
 }
 
-@Suite("Freshening, RFC 9111 §4.3.4 and §3.2", .timeLimit(.minutes(20)), .tags(.rfc9111Freshening))
+/// Freshening, RFC 9111 §4.3.4 and §3.2.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9111Freshening))
 struct FresheningTests {
     private let policy = CachePolicy.private
     private let later = noon.adding(milliseconds: 3_600_000)

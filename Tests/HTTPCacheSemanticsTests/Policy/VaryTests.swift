@@ -3,7 +3,8 @@ import HTTPTypes
 import HoldfastTesting
 import Testing
 
-@Suite("Vary, RFC 9111 §4.1", .timeLimit(.minutes(20)), .tags(.rfc9111Vary))
+/// Vary, RFC 9111 §4.1.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9111Vary))
 struct VaryTests {
     private func variant(_ vary: String, _ original: [(String, String)]) -> StoredResponseHead {
         let response = HTTPCacheSemanticsTests.response([

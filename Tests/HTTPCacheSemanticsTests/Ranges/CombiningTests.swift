@@ -2,7 +2,8 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Combining parts, RFC 9111 §3.4", .timeLimit(.minutes(20)), .tags(.rfc9111Combining))
+/// Combining parts, RFC 9111 §3.4.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9111Combining))
 struct CombiningTests {
     private let policy = CachePolicy.private
     private let later = noon.adding(milliseconds: 5000)

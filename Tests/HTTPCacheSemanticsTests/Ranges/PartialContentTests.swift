@@ -2,7 +2,8 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Serving from a stored part, RFC 9111 §3.3", .timeLimit(.minutes(20)), .tags(.rfc9111Combining))
+/// Serving from a stored part, RFC 9111 §3.3.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9111Combining))
 struct PartialSelectionTests {
     private let policy = CachePolicy.private
 
@@ -94,7 +95,8 @@ struct PartialSelectionTests {
     }
 }
 
-@Suite("Storing a part, RFC 9111 §3.3, §3.4", .timeLimit(.minutes(20)), .tags(.rfc9111Storing, .rfc9111Combining))
+/// Storing a part, RFC 9111 §3.3, §3.4.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9111Storing, .rfc9111Combining))
 struct PartialStorabilityTests {
     private func storability(
         _ pairs: [(String, String)],
@@ -196,7 +198,8 @@ struct PartialStorabilityTests {
     }
 }
 
-@Suite("Requesting the rest of a part, RFC 9110 §13.1.5, §14.2", .timeLimit(.minutes(20)), .tags(.rfc9111Combining))
+/// Requesting the rest of a part, RFC 9110 §13.1.5, §14.2.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9111Combining))
 struct CompletionTests {
     private let policy = CachePolicy.private
 

@@ -2,7 +2,8 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Response heads for ranges, RFC 9110 §15.3.7, §15.5.17", .timeLimit(.minutes(20)), .tags(.rfc9110Ranges))
+/// Response heads for ranges, RFC 9110 §15.3.7, §15.5.17.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9110Ranges))
 struct RangeHeadTests {
     private let policy = CachePolicy.private
 

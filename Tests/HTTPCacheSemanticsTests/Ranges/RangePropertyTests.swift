@@ -6,7 +6,8 @@ import Testing
 /// The bytes of a representation; neighbors differ.
 private func model(_ length: Int) -> [UInt8] { (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 / 256) } }
 
-@Suite("Ranges of random representations", .timeLimit(.minutes(20)), .tags(.rfc9110Ranges, .rfc9111Combining))
+/// Ranges of random representations.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9110Ranges, .rfc9111Combining))
 struct RangePropertyTests {
     private let policy = CachePolicy.private
 

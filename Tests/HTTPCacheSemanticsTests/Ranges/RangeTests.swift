@@ -2,7 +2,8 @@ import HTTPCacheSemantics
 import HTTPTypes
 import Testing
 
-@Suite("Ranges of a complete response, RFC 9110 §14.2", .timeLimit(.minutes(20)), .tags(.rfc9110Ranges))
+/// Ranges of a complete response, RFC 9110 §14.2.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9110Ranges))
 struct RangeTests {
     private let policy = CachePolicy.private
 
@@ -116,7 +117,8 @@ struct RangeTests {
     }
 }
 
-@Suite("If-Range, RFC 9110 §13.1.5", .timeLimit(.minutes(20)), .tags(.rfc9110Ranges, .rfc9110Conditions))
+/// If-Range, RFC 9110 §13.1.5.
+@Suite(.timeLimit(.minutes(20)), .tags(.rfc9110Ranges, .rfc9110Conditions))
 struct IfRangeTests {
     private func serves(_ ifRange: String, _ pairs: [(String, String)]) -> Bool {
         let request = rangeRequest("bytes=0-1", [("If-Range", ifRange)])

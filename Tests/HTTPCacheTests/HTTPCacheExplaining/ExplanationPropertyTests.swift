@@ -7,7 +7,7 @@ import NIOCore
 import Testing
 
 /// Compares explanations with what the engine then does.
-@Suite("Explanations compared with the engine", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct ExplanationPropertyTests {
     /// A failure names its seed. Put it here alone to reproduce the failure.
     static let seeds: Range<UInt64> = 0..<600

@@ -5,7 +5,8 @@ import Testing
 
 @testable import HTTPCache
 
-@Suite("Bodies read one chunk at a time", .timeLimit(.minutes(20)))
+/// Bodies read one chunk at a time.
+@Suite(.timeLimit(.minutes(20)))
 struct PacedBodyTests {
     private struct Failure: Error {}
 

@@ -8,7 +8,7 @@ import Testing
 /// §9.3.8
 ///
 /// Mutants: TRACE gets the fields of rules; only TRACE in this spelling is known.
-@Suite("TRACE shows no secret", .timeLimit(.minutes(20))) struct TraceTests {
+@Suite(.timeLimit(.minutes(20))) struct TraceTests {
     static let methods = ["TRACE", "trace", "Trace", "tRACE", "TRACK", "track", "TrAcK"]
 
     @Test(arguments: methods) func returnsTheRequest(_ method: String) throws {

@@ -6,7 +6,7 @@ import Testing
 
 /// Numbers of a file at the limits of integers, in every setting: each is read or refused, and what
 /// is read can be computed with. A trap ends the tests. docs/attacks.md, 75
-@Suite("Numbers of a configuration at their limits", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct NumberTests {
     private static let numbers = [
         "0", "1", "2147483647", "2147483648", "2147483649", "9007199254740991", "9007199254740992", "9007199254740993",

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import Yams
 
-@Suite("docs/control-api.md")
+/// docs/control-api.md.
 struct ControlPageTests {
     /// `HOLDFAST_WRITE_DOCS=1` writes the page.
     @Test func pageMatchesTheDescription() throws {

@@ -7,7 +7,8 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("Lines of the access log", .timeLimit(.minutes(20))) struct AccessLogFormatTests {
+/// Lines of the access log.
+@Suite(.timeLimit(.minutes(20))) struct AccessLogFormatTests {
     private func line(_ entry: AccessLogEntry, _ settings: AccessLog.Settings = .init()) -> String {
         var (format, bytes) = (AccessLogFormat(), ByteBuffer())
         format.write(entry, settings, to: &bytes)

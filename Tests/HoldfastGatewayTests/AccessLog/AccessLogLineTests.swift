@@ -7,7 +7,7 @@ import Testing
 @testable import OriginConnections
 
 /// The facts that a running gateway logs, as JSON.
-@Suite("Facts of the access log", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct AccessLogLineTests {
     /// Runs a gateway, and returns the lines that it has logged in the end.
     private func lines(

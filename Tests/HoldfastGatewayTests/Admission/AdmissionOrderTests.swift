@@ -7,7 +7,7 @@ import Testing
 
 /// The order in which a request is checked: each request of the table fails two checks, and gets
 /// the response of the first. docs/listeners.md
-@Suite("The order of checks", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct AdmissionOrderTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var name: String

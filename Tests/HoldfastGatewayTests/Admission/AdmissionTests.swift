@@ -6,7 +6,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// Decisions about connections, and who may purge.
-@Suite("Admission of connections", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct AdmissionTests {
     private static let proxy = "10.0.0.1"
 

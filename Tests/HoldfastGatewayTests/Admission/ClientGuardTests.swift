@@ -7,7 +7,7 @@ import Testing
 
 /// `clients.allow`, `clients.deny` and `limits.requests`, over sockets. No bucket gets a token in
 /// a test, because the rates are per hour.
-@Suite("Guards by address and rate", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct ClientGuardTests {
     typealias Lists = HoldfastConfiguration.Configuration.ClientLists
     typealias Rate = HoldfastConfiguration.Configuration.RequestRate

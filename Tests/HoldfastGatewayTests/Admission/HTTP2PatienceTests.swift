@@ -3,7 +3,8 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("Patience with clients of HTTP/2", .timeLimit(.minutes(20)))
+/// Patience with clients of HTTP/2.
+@Suite(.timeLimit(.minutes(20)))
 struct HTTP2PatienceTests {
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
 

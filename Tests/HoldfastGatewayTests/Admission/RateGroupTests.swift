@@ -3,7 +3,8 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("Clients that share a bucket", .timeLimit(.minutes(20))) struct RateGroupTests {
+/// Clients that share a bucket.
+@Suite(.timeLimit(.minutes(20))) struct RateGroupTests {
     /// Mutant: `each-ipv6-address-has-a-rate`.
     @Test(arguments: [
         ("192.0.2.7", "192.0.2.7", true, true), ("192.0.2.7", "::ffff:192.0.2.7", true, true),

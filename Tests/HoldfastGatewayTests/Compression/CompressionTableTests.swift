@@ -9,7 +9,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// The head of a response, and what happens to its content.
-@Suite("Compressed heads", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct CompressionTableTests {
     /// The effect on a response.
     enum Form: String {

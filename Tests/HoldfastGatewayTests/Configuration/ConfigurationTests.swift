@@ -4,7 +4,8 @@ import HoldfastConfiguration
 import HoldfastGateway
 import Testing
 
-@Suite("Gateway configuration from a file", .timeLimit(.minutes(20)))
+/// Gateway configuration from a file.
+@Suite(.timeLimit(.minutes(20)))
 struct ConfigurationTests {
     @Test func takesAddressRoutesAndLimits() throws {
         let file = try HoldfastConfiguration.Configuration(

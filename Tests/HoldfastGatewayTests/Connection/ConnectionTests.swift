@@ -2,7 +2,8 @@ import HTTPCache
 import HoldfastGateway
 import Testing
 
-@Suite("Client connections, RFC 9112", .timeLimit(.minutes(20)))
+/// Client connections, RFC 9112.
+@Suite(.timeLimit(.minutes(20)))
 struct ConnectionTests {
     private static let cacheable = "Cache-Control: max-age=60\r\n"
 

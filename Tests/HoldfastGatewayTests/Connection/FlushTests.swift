@@ -5,7 +5,7 @@ import Testing
 
 /// A channel may read, or close, before a flush returns: NIO does so when a write fails. The
 /// connection must not take the next request, or give up one, in the middle of a response then.
-@Suite("Flushes of HTTP/1 that read or close", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct FlushTests {
     /// As long as a response of the hot table may be: the system does not take many of them.
     private static let content = String(repeating: "0123456789abcdef", count: 1 << 16)

@@ -3,7 +3,7 @@ import Testing
 
 /// Every client whose request goes to the origin gets the interim responses to it, before the final
 /// one. RFC 9110 §15.2
-@Suite("Interim responses, RFC 9110 §15.2", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct InterimTests {
     /// How a final response reaches the client; the paths through the gateway differ.
     enum Final: String, CaseIterable, Sendable {

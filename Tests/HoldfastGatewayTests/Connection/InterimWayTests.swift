@@ -5,7 +5,7 @@ import Testing
 
 /// Interim responses reach every client on every way that a final response can go, wherever the
 /// origin's bytes are cut. RFC 9110 §15.2
-@Suite("Interim responses on every way, RFC 9110 §15.2", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct InterimWayTests {
     /// How the final response reaches the client.
     enum Way: String, CaseIterable {

@@ -4,7 +4,7 @@ import Testing
 
 /// The claims of ``ConnectionMachineTests``, tested on the gateway over sockets: with hits, misses
 /// and content that is not read.
-@Suite("Pipelining over sockets", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct PipeliningTests {
     private static let requests: [PipelineTranscript.Request] = [
         .init(content: .length(5)), .init(headLength: 3000), .init(content: .chunked([3, 400])),

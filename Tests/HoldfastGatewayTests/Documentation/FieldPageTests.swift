@@ -2,7 +2,7 @@ import Foundation
 import HTTPCacheSemantics
 import Testing
 
-@Suite("docs/fields.md")
+/// docs/fields.md.
 struct FieldPageTests {
     /// docs/fields.md matches the table. `HOLDFAST_WRITE_DOCS=1` writes the page.
     @Test func fieldPageMatchesTheTable() throws {

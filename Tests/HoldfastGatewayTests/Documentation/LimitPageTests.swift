@@ -12,7 +12,8 @@ import Testing
 @testable import HoldfastGateway
 @testable import OriginConnections
 
-@Suite("docs/limits.md", .timeLimit(.minutes(20)))
+/// docs/limits.md.
+@Suite(.timeLimit(.minutes(20)))
 struct LimitPageTests {
     @Test func eachStatedDefaultIsInEffect() throws {
         let configuration = GatewayConfiguration(origin: try GatewayOrigin("http://a.example"))

@@ -11,7 +11,8 @@ import Testing
 @testable import HTTPCache
 @testable import HoldfastGateway
 
-@Suite("Lookups for a loop", .timeLimit(.minutes(20)))
+/// Lookups for a loop.
+@Suite(.timeLimit(.minutes(20)))
 struct DiskLookupsTests {
     /// A lookup as an engine would make it in a store.
     private func lookup(in disk: DiskStore) throws -> StoredLookup {

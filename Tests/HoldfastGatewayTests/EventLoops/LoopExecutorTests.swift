@@ -6,7 +6,8 @@ import Testing
 @testable import EventLoops
 @testable import HoldfastGateway
 
-@Suite("Tasks on a loop", .timeLimit(.minutes(20)))
+/// Tasks on a loop.
+@Suite(.timeLimit(.minutes(20)))
 struct LoopExecutorTests {
     /// One loop with its executor and a bell.
     private func with(_ body: (any EventLoop, LoopExecutor, _ bell: any Channel) async throws -> Void) async throws {

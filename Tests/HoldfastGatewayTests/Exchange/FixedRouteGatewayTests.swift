@@ -6,7 +6,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// Routes with `respond`, over sockets.
-@Suite("Redirects and fixed responses", .timeLimit(.minutes(20))) struct FixedRouteGatewayTests {
+@Suite(.timeLimit(.minutes(20))) struct FixedRouteGatewayTests {
     private static let fresh: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { _ in
         .ok("origin", fields: "Cache-Control: max-age=60\r\n")
     }

@@ -9,7 +9,7 @@ import Testing
 ///
 /// Mutants: TRACE is forwarded unless the configuration says no; only TRACE in this spelling is
 /// known.
-@Suite("TRACE, RFC 9110 §9.3.8", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct TraceMethodTests {
     private static let methods = ["TRACE", "trace", "Trace", "TRACK", "track"]
     private static let echo: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in

@@ -6,7 +6,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// Problems of clients that must not learn where the origins are.
-@Suite("Problems without origins", .timeLimit(.minutes(20))) struct UntrustedProblemTests {
+@Suite(.timeLimit(.minutes(20))) struct UntrustedProblemTests {
     /// How the exchange fails.
     enum Fault: CaseIterable, Sendable {
         case refuses, hangsUp, respondsNonsense, isOffline, mustRevalidate, isNoTLS

@@ -9,7 +9,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// The responses that a gateway makes without the cache, compared with what tools forecast.
-@Suite("Forecasts of the gateway's own responses", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct AnswerForecastTests {
     /// A request, and the setting that decides about it; `nil` if it reaches the cache.
     struct Row: Sendable {

@@ -9,7 +9,7 @@ import Testing
 /// in heads and trailers, over HTTP/1.1 and HTTP/2.
 ///
 /// Mutants: only `_` counts; a trusted client may send such names; trailers with `.` pass.
-@Suite("Field names that are read as others", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct FieldNameCharacterTests {
     enum Door: String, CaseIterable {
         case head, trailers, http2Head, http2Trailers

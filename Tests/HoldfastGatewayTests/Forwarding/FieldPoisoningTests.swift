@@ -8,7 +8,7 @@ import Testing
 
 /// docs/attacks.md, 59. An origin that writes every field of a request into its page, and lets the
 /// page be stored.
-@Suite("Fields that reach an origin unkeyed", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct FieldPoisoningTests {
     /// Fields that some framework, server or product reads as target, method or identity; and
     /// credentials, which are in the key. They are listed here, so that none can leave the table

@@ -3,7 +3,8 @@ import HoldfastConfiguration
 import HoldfastGateway
 import Testing
 
-@Suite("Forwarding, RFC 9110 §7.6", .timeLimit(.minutes(20)))
+/// Forwarding, RFC 9110 §7.6.
+@Suite(.timeLimit(.minutes(20)))
 struct ForwardingTests {
     @Test(arguments: ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "PROPFIND", "QUERY", "b-r*w'N", "get"])
     func passesAnyMethodExceptTRACE(method: String) async throws {

@@ -3,7 +3,7 @@ import HoldfastGateway
 import Testing
 
 /// A request that comes back to the gateway that forwarded it. RFC 9110 §7.6.3
-@Suite("Forwarding loops", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct LoopTests {
     @Test(arguments: ["GET", "POST"], RawClient.counts)
     func firstGatewayRejectsRequestThatComesBack(method: String, connections: Int) async throws {

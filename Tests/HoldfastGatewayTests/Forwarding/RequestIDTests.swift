@@ -9,7 +9,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// `clients.request-id`: every request has a name, and no client ever sees another one's.
-@Suite("clients.request-id", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct RequestIDTests {
     /// The ways in which the store hands responses out.
     enum Storing: CaseIterable, Sendable {

@@ -3,7 +3,8 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("HTTP/2 over real sockets", .timeLimit(.minutes(20)))
+/// HTTP/2 over real sockets.
+@Suite(.timeLimit(.minutes(20)))
 struct HTTP2ConnectionTests {
     private func connect(
         _ gateway: RunningGateway,

@@ -16,7 +16,7 @@ import Testing
 ///
 /// Mutants: crumbs of cookies joined with a comma; a field whose name begins with 'x-' left out by
 /// `HTTP2FieldSection`.
-@Suite("Downgrade to HTTP/1.1", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct HTTP2DowngradeTests {
     /// The gateways that pass on different fields.
     enum Kind: String, CaseIterable {

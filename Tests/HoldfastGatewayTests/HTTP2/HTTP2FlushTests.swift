@@ -7,7 +7,7 @@ import Testing
 /// must not be called in the middle of its own call then.
 ///
 /// Mutant: `HTTP2Connection.put` flushes what is long.
-@Suite("Flushes of HTTP/2 that read", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct HTTP2FlushTests {
     /// Longer than what the system buffers for a client that does not read yet.
     private static let content = String(repeating: "0123456789abcdef", count: 1 << 17)

@@ -6,7 +6,7 @@ import Testing
 
 /// However a connection's bytes are cut, and whenever responses are written, the requests are those
 /// that the bytes hold. RFC 9112 §6.3 and §9.3.2
-@Suite("Connection machine, RFC 9112", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct ConnectionMachineTests {
     typealias Request = PipelineTranscript.Request
 

@@ -5,7 +5,7 @@ import Testing
 
 /// Mutants: a name found by its first bytes or its length alone; a name found in another case;
 /// bytes accepted that are not a token.
-@Suite("Field names by their bytes", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct FieldNameTableTests {
     private func name(_ bytes: some Collection<UInt8>) -> HTTPField.Name? {
         Array(bytes).withUnsafeBytes { FieldNameTable.name($0) }

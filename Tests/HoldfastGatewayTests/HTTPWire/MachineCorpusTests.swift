@@ -6,7 +6,7 @@ import Testing
 
 /// However the bytes of a connection are cut, the machine begins, hands over and refuses the same.
 /// The bytes are those of the fuzzers' corpus, and malformed and long ones beside them.
-@Suite("Connection machine on recorded requests", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct MachineCorpusTests {
     /// The fuzzers' requests, by name.
     private static let corpus: [String: [UInt8]] = {

@@ -5,7 +5,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// A rejected request's problem names the fault, the limit and its setting.
-@Suite("Words about rejected requests", .timeLimit(.minutes(20))) struct RefusalWordsTests {
+@Suite(.timeLimit(.minutes(20))) struct RefusalWordsTests {
     private static let malformed = "The request is malformed or not supported"
     private static let tooLarge = "The request exceeds a limit"
 

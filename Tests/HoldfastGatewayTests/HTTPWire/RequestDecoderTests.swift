@@ -67,7 +67,8 @@ extension Sequence where Element == Decoded<RequestHead> {
     }
 }
 
-@Suite("Request decoder, RFC 9112", .timeLimit(.minutes(20)))
+/// Request decoder, RFC 9112.
+@Suite(.timeLimit(.minutes(20)))
 struct RequestDecoderTests {
     /// Mutants: any one check of `Framing`, `FieldBlock`, `LineCutter`, `ContentDecoder` or
     /// `RequestLine` left out.

@@ -58,7 +58,8 @@ extension Sequence where Element == Decoded<ResponseDecoder.Head> {
     }
 }
 
-@Suite("Response decoder, RFC 9112", .timeLimit(.minutes(20)))
+/// Response decoder, RFC 9112.
+@Suite(.timeLimit(.minutes(20)))
 struct ResponseDecoderTests {
     /// Mutants: `closeInput` that ends every framing; any check of `Framing` or `StatusLine` left
     /// out.

@@ -10,7 +10,7 @@ import Testing
 ///
 /// Mutants: `writeFields` that records a place one byte further, `HeadTemplate` that exchanges the
 /// two numbers.
-@Suite("Heads written for another time", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct HeadTemplateTests {
     private static let caches = ["holdfast", "edge-1", "b", "my cache; ttl=7", "Cache-Status: holdfast; hit; ttl=60"]
     private static let fields: [HTTPFields] = [

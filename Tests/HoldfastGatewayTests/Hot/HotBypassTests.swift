@@ -9,7 +9,7 @@ import Testing
 
 /// Why requests do not take the fast path: each case is repeated, and never served from the hot
 /// table. docs/architecture.md
-@Suite("Reasons against the hot table", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct HotBypassTests {
     struct Case: Sendable, CustomTestStringConvertible {
         /// `nil` if the table serves the request.

@@ -11,7 +11,7 @@ import Testing
 ///
 /// Mutants: `ImmediateHit.Conditions.hold` and `age` that always return true, `revalidateHit`
 /// without the settings' version, `HotTable.response` without comparing bytes.
-@Suite("Hits served on the loop", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct HotResponseTests {
     private static let plain = "GET /a HTTP/1.1\r\nHost: g\r\n\r\n"
     /// A request that is the same for the cache, but has content for the connection, so it bypasses

@@ -9,7 +9,8 @@ import Testing
 @testable import HTTPWire
 @testable import HoldfastGateway
 
-@Suite("Responses in a hot table", .timeLimit(.minutes(20)))
+/// Responses in a hot table.
+@Suite(.timeLimit(.minutes(20)))
 struct HotTableTests {
     /// Hits on an engine whose store has a response of a given size for every path.
     private func hotResponse(_ path: String, bytes: Int = 10) async throws -> HotResponse {

@@ -6,7 +6,7 @@ import Testing
 /// is a request whose response is in the hot table.
 ///
 /// Mutant: the bytes of a section that exceeds a limit are looked up.
-@Suite("Refused fields are not looked up", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct RefusedFieldsTests {
     /// A limit, a request that keeps it, and fields that exceed it behind that.
     struct Limit: CustomTestStringConvertible, Sendable {

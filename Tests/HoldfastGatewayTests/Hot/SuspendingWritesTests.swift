@@ -9,7 +9,7 @@ import Testing
 
 /// Responses are stored from their connection's loop. Only the store's own thread waits for the
 /// disk.
-@Suite("Writing without changing the thread", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct SuspendingWritesTests {
     /// Mutants: a write that runs on its caller's thread; `suspendsWhileWriting` for a store
     /// whose writer blocks.

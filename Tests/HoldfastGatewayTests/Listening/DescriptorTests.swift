@@ -12,7 +12,7 @@ import Testing
 
 /// A process without a free descriptor for a client's connection. The test runs in a process of its
 /// own, because the limit applies to the whole process.
-@Suite("Out of descriptors", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct DescriptorTests {
     /// The client that waits is served in the end.
     @Test func pausesAcceptingWhileOpenConnectionsAreServed() async {

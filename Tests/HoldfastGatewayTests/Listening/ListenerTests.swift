@@ -11,7 +11,8 @@ import Testing
     import Darwin
 #endif
 
-@Suite("Listeners, one on each loop", .timeLimit(.minutes(20)))
+/// Listeners, one on each loop.
+@Suite(.timeLimit(.minutes(20)))
 struct ListenerTests {
     /// Mutant: `GatewayServer.listen` without `reserve`: the system would distribute the
     /// connections over both.

@@ -9,7 +9,8 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("Several listeners, Unix sockets and inherited sockets", .timeLimit(.minutes(20)))
+/// Several listeners, Unix sockets and inherited sockets.
+@Suite(.timeLimit(.minutes(20)))
 struct UnixListenerTests {
     private func withFolder(_ body: (String) async throws -> Void) async throws {
         try await TemporaryFolder.with { try await body($0.path) }

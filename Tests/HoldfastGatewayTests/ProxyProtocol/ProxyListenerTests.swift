@@ -8,7 +8,8 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("PROXY protocol on a listener", .timeLimit(.minutes(20)))
+/// PROXY protocol on a listener.
+@Suite(.timeLimit(.minutes(20)))
 struct ProxyListenerTests {
     fileprivate static let line = "PROXY TCP4 192.0.2.7 198.51.100.1 56324 443\r\n"
     private static let get = "GET /a HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\n"

@@ -4,7 +4,7 @@ import HoldfastTesting
 import Testing
 
 /// Every response from the store states its age, for every kind of request. RFC 9111 §5.1
-@Suite("Age over sockets", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct AgeTests {
     private static let modified = "Sun, 01 Mar 2020 12:00:00 GMT"
     private static let fields =

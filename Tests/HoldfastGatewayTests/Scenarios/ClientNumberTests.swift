@@ -10,7 +10,7 @@ import Testing
 
 /// Each number that a client states, by HTTP/1.1, HTTP/2 and the PROXY protocol. A trap ends the
 /// tests. docs/attacks.md, 75
-@Suite("Numbers of a client at their limits", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct ClientNumberTests {
     private static func withGateway(
         configure: (inout GatewayConfiguration) -> Void = { _ in },

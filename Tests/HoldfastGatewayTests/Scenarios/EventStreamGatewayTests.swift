@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// Event streams that rules store, through a gateway and over sockets.
-@Suite("Stored event streams", .timeLimit(.minutes(20))) struct EventStreamGatewayTests {
+@Suite(.timeLimit(.minutes(20))) struct EventStreamGatewayTests {
     private final class Rules: ExchangeRules {
         private let found: RequestRules
 

@@ -4,7 +4,7 @@ import HoldfastTesting
 import Testing
 
 /// `from-origin` of a rule, through a gateway and over sockets.
-@Suite("Changes to an origin's responses", .timeLimit(.minutes(20))) struct FromOriginGatewayTests {
+@Suite(.timeLimit(.minutes(20))) struct FromOriginGatewayTests {
     private static func rules(_ settings: String) throws -> RuleSet {
         try HoldfastConfiguration.Configuration(yaml: "version: 1\nrules: [{from-origin: \(settings)}]").rules
     }

@@ -3,7 +3,8 @@ import HTTPTypes
 import HoldfastGateway
 import Testing
 
-@Suite("A POST's content in the key", .timeLimit(.minutes(20)))
+/// A POST's content in the key.
+@Suite(.timeLimit(.minutes(20)))
 struct KeyedContentTests {
     /// One set of settings for all requests below a path, none for others.
     private final class Rules: ExchangeRules {

@@ -11,7 +11,7 @@ import Testing
 /// store on disk, and the writers of both protocols. A trap ends the tests.
 ///
 /// docs/attacks.md, 75. Mutant: a store that adds to a stated length before it compares it.
-@Suite("Numbers of an origin at their limits", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct OriginNumberTests {
     /// Where an origin states a number.
     enum Place: String, CaseIterable, Sendable {

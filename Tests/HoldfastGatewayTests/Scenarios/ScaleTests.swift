@@ -9,7 +9,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// The cost of many routes and rules compared with that of few.
-@Suite("Thousands of routes and rules", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct ScaleTests {
     /// The processor time of this thread. Other work on the machine does not matter.
     private static func seconds(_ body: () throws -> Void) rethrows -> Double {

@@ -4,7 +4,8 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("Samples of hits", .timeLimit(.minutes(20))) struct ForecastSampleTests {
+/// Samples of hits.
+@Suite(.timeLimit(.minutes(20))) struct ForecastSampleTests {
     /// This holds whatever comes between.
     /// Mutant: samples of a route stand for hits of others.
     @Test func samplesStandForAllHitsOfTheirRoute() {

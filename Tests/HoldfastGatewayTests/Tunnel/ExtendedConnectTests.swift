@@ -5,7 +5,8 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("WebSocket over HTTP/2", .timeLimit(.minutes(20)))
+/// WebSocket over HTTP/2.
+@Suite(.timeLimit(.minutes(20)))
 struct ExtendedConnectTests {
     private typealias Frame = FrameClient.Frame
 

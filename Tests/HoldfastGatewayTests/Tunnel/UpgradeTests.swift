@@ -6,7 +6,8 @@ import Testing
 
 @testable import HoldfastGateway
 
-@Suite("Upgrades over HTTP/1.1", .timeLimit(.minutes(20)))
+/// Upgrades over HTTP/1.1.
+@Suite(.timeLimit(.minutes(20)))
 struct UpgradeTests {
     /// Mutant: WebSockets go to mirrors.
     @Test(arguments: [true, false]) func goesToSecondAddressOfOriginAndToNoMirror(_ isAddress: Bool) async throws {

@@ -7,7 +7,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// Mutants: an `age` that is replaced one byte further, fields that may be indexed.
-@Suite("Fields of HTTP/2 responses", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct HTTP2FieldListTests {
     private func list(_ fields: HTTPFields, age: Int64, rest: Int64, method: HTTPRequest.Method = .get)
         -> HTTP2FieldList

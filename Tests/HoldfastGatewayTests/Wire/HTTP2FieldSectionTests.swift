@@ -7,7 +7,7 @@ import Testing
 
 /// Mutants: a `:path` without a slash, a `Host` beside another `:authority`, lengths that are
 /// judged by the stream alone.
-@Suite("Fields of HTTP/2 requests", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct HTTP2FieldSectionTests {
     private static let plain = [
         (":method", "GET"), (":scheme", "https"), (":path", "/a?b=c"), (":authority", "a.example"),

@@ -7,7 +7,8 @@ import SampleOrigin
 import TestSupport
 import Testing
 
-@Suite("Rules in a service", .timeLimit(.minutes(20)))
+/// Rules in a service.
+@Suite(.timeLimit(.minutes(20)))
 struct RulesTests {
     private static let yaml = """
         version: 1

@@ -5,7 +5,7 @@ import Testing
 @testable import Holdfast
 
 /// The log states once why nothing can be read offline, and suggests a setting.
-@Suite("Reasons in the log", .timeLimit(.minutes(20))) struct UnreadableEndpointsTests {
+@Suite(.timeLimit(.minutes(20))) struct UnreadableEndpointsTests {
     private static let url = "https://a.example/x?page=s3cret"
     private static let noStore: HTTPFields = [.cacheControl: "no-store"]
 

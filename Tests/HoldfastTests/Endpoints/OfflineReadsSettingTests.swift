@@ -8,7 +8,7 @@ import Testing
 
 /// The two most usual kinds of JSON back ends forbid offline use. One setting keeps their
 /// responses.
-@Suite("Offline reads despite directives", .timeLimit(.minutes(20))) struct OfflineReadsSettingTests {
+@Suite(.timeLimit(.minutes(20))) struct OfflineReadsSettingTests {
     private static let url = "https://a.example/x"
 
     /// The directives with which back ends forbid a client to store a response, or to use it

@@ -5,7 +5,7 @@ import Testing
 @testable import Holdfast
 
 /// One default message and code for a whole client, through its public interface.
-@Suite("Envelopes that leave out code or message", .timeLimit(.minutes(20))) struct EnvelopeDefaultsTests {
+@Suite(.timeLimit(.minutes(20))) struct EnvelopeDefaultsTests {
     struct Moment: Decodable, Sendable, Equatable { var id: Int }
 
     @Test func clientSetsDefaultsOnce() async throws {

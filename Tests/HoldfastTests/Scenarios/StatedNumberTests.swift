@@ -9,7 +9,7 @@ import Testing
 
 /// Numbers that an origin states, through the request layer: progress, downloads and their
 /// resumption, retries. A trap ends the tests. docs/attacks.md, 75
-@Suite("Numbers of an origin at their limits", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct StatedNumberTests {
     private static let numbers = [
         "3", "2147483647", "2147483648", "2147483649", "9007199254740991", "9007199254740992", "9007199254740993",

@@ -10,7 +10,7 @@ import Testing
 
 /// Numbers on the pages of a damaged store, and in its log: lengths, counts, offsets and page
 /// numbers at their limits. A trap ends the tests. docs/attacks.md, 75
-@Suite("Numbers on pages at their limits", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct RecoverNumberTests {
     private static let pageSize = 8192
     private static let numbers: [UInt32] = [0, 1, 0x7F, 0x80, 0xFFFF, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, .max]

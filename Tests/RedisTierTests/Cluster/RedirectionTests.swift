@@ -7,7 +7,7 @@ import Testing
 @testable import RedisTier
 
 /// Values with two scripted nodes of a cluster.
-@Suite("Cluster redirections", .timeLimit(.minutes(20))) struct RedirectionTests {
+@Suite(.timeLimit(.minutes(20))) struct RedirectionTests {
     private let limit = Duration.seconds(1200)
     private let name = ValueName("hf1:test:{key}:e")
 

@@ -3,7 +3,8 @@ import Testing
 
 @testable import RedisTier
 
-@Suite("Commands in flight, as a value", .timeLimit(.minutes(20))) struct CommandPipelineTests {
+/// Commands in flight, as a value.
+@Suite(.timeLimit(.minutes(20))) struct CommandPipelineTests {
     private var pipeline = CommandPipeline<String>(stallLimit: .seconds(1))
 
     private func time(_ milliseconds: Int64) -> NIODeadline { .uptimeNanoseconds(0) + .milliseconds(milliseconds) }

@@ -10,7 +10,7 @@ import Testing
 @testable import RedisTier
 
 /// Connections over real sockets to a peer that does as told.
-@Suite("Connections over sockets", .timeLimit(.minutes(20))) struct ConnectionTests {
+@Suite(.timeLimit(.minutes(20))) struct ConnectionTests {
     private let loop = MultiThreadedEventLoopGroup.singleton.next()
 
     /// Greets, and continues as a script says.

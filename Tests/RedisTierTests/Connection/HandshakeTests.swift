@@ -3,7 +3,8 @@ import Testing
 
 @testable import RedisTier
 
-@Suite("Handshake, as a value", .timeLimit(.minutes(20))) struct HandshakeTests {
+/// Handshake, as a value.
+@Suite(.timeLimit(.minutes(20))) struct HandshakeTests {
     /// The commands that are sent to a server with these replies, and the result.
     private func played(
         _ replies: [RESPValue],

@@ -6,7 +6,7 @@ import Testing
 @testable import RedisTier
 
 /// The client against a real `redis-server`.
-@Suite("Real Redis", .timeLimit(.minutes(20))) struct RedisServerTests {
+@Suite(.timeLimit(.minutes(20))) struct RedisServerTests {
     private let loop = MultiThreadedEventLoopGroup.singleton.next()
 
     private func connect(

@@ -11,7 +11,7 @@ import Testing
 @testable import RedisTier
 
 /// The examination of real servers, and of some that a script plays.
-@Suite("Examining servers", .timeLimit(.minutes(20))) struct RedisExaminerTests {
+@Suite(.timeLimit(.minutes(20))) struct RedisExaminerTests {
     private func examine(
         _ url: String,
         password: String? = nil,

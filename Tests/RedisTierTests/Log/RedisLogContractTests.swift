@@ -4,7 +4,7 @@ import HoldfastTesting
 import Testing
 
 /// The contract of `FleetLog` on a real `redis-server`.
-@Suite("Fleet log on real Redis", .timeLimit(.minutes(20))) struct RedisLogContractTests {
+@Suite(.timeLimit(.minutes(20))) struct RedisLogContractTests {
     private let seed: UInt64 = 1
 
     @Test func loneServerKeepsTheContract() async {

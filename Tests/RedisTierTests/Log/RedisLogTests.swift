@@ -11,7 +11,7 @@ import Testing
 @testable import RedisTier
 
 /// The fleet log on real servers, beyond its contract.
-@Suite("Fleet log in a stream", .timeLimit(.minutes(20))) struct RedisLogTests {
+@Suite(.timeLimit(.minutes(20))) struct RedisLogTests {
     private let limit = Duration.seconds(1200)
 
     private func purge(_ number: UInt64) -> PurgeID {

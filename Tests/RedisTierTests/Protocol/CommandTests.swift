@@ -3,7 +3,8 @@ import Testing
 
 @testable import RedisTier
 
-@Suite("Encoding of commands", .timeLimit(.minutes(20))) struct CommandTests {
+/// Encoding of commands.
+@Suite(.timeLimit(.minutes(20))) struct CommandTests {
     @Test func commandsAreArraysOfStringsInOneBuffer() {
         var encoder = CommandEncoder()
         #expect(encoder.isEmpty)

@@ -4,7 +4,7 @@ import Testing
 @testable import RedisTier
 
 /// The parser against a table of messages, whole and cut.
-@Suite("Parsing of RESP", .timeLimit(.minutes(20))) struct ParserTests {
+@Suite(.timeLimit(.minutes(20))) struct ParserTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var bytes: String
         var messages: [RESPMessage]

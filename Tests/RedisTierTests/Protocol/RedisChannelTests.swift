@@ -5,7 +5,7 @@ import Testing
 @testable import RedisTier
 
 /// A connection on a loop whose time a test moves.
-@Suite("Connection on an event loop", .timeLimit(.minutes(20))) struct RedisChannelTests {
+@Suite(.timeLimit(.minutes(20))) struct RedisChannelTests {
     /// Counts what reaches the socket.
     private final class WireCounter: ChannelOutboundHandler {
         typealias OutboundIn = ByteBuffer

@@ -8,7 +8,7 @@ import Testing
 
 /// Numbers that a server states, at the limits of integers: lengths and counts of RESP, and the
 /// times, epochs, positions, slots and ports in replies. A trap ends the tests. docs/attacks.md, 75
-@Suite("Numbers of a server at their limits", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct StatedNumberTests {
     private static let numbers = [
         "0", "1", "2147483647", "2147483648", "2147483649", "4294967296", "9007199254740991", "9007199254740992",

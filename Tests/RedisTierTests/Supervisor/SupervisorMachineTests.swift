@@ -2,7 +2,8 @@ import Testing
 
 @testable import RedisTier
 
-@Suite("Supervisor, as a value", .timeLimit(.minutes(20))) struct SupervisorMachineTests {
+/// Supervisor, as a value.
+@Suite(.timeLimit(.minutes(20))) struct SupervisorMachineTests {
     private var machine = SupervisorMachine(SupervisorPolicy())
 
     /// Connects at a time.

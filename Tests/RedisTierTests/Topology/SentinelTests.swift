@@ -9,7 +9,7 @@ import Testing
 @testable import RedisTier
 
 /// Two real servers that three real sentinels watch.
-@Suite("Real sentinels", .timeLimit(.minutes(20))) struct SentinelTests {
+@Suite(.timeLimit(.minutes(20))) struct SentinelTests {
     private let limit = Duration.seconds(1200)
 
     private func withSentinels(

@@ -4,7 +4,7 @@ import HoldfastTesting
 import Testing
 
 /// The contract of `FleetValues` on a real `redis-server`.
-@Suite("Fleet values on real Redis", .timeLimit(.minutes(20))) struct RedisValuesContractTests {
+@Suite(.timeLimit(.minutes(20))) struct RedisValuesContractTests {
     private let seed: UInt64 = 1
 
     @Test func serverKeepsTheContract() async {

@@ -9,7 +9,7 @@ import Testing
 @testable import RedisTier
 
 /// Fleet values on a real server, beyond their contract.
-@Suite("Fleet values in plain keys", .timeLimit(.minutes(20))) struct RedisValuesTests {
+@Suite(.timeLimit(.minutes(20))) struct RedisValuesTests {
     private let limit = Duration.seconds(1200)
     private let name = ValueName("hf1:test:{key}:e")
 

@@ -5,7 +5,7 @@ import Testing
 
 /// For each generated page, the origin's text comes out with its own URLs replaced, and no others,
 /// wherever the stream is cut. The expectation comes from a regular expression over the whole text.
-@Suite("Generated pages at every cut", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct BodyRewriterPropertyTests {
     /// Numbers that a seed determines.
     private struct Numbers: RandomNumberGenerator {

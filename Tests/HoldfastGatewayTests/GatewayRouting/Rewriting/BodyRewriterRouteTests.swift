@@ -5,7 +5,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// A URL in content is replaced only if the new one leads to the same place, by the routes.
-@Suite("URLs in content, and where they lead", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct BodyRewriterRouteTests {
     private static func routes() throws -> [GatewayRoute] {
         [

@@ -5,7 +5,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// The text before a URL decides whether one begins.
-@Suite("Text before URLs in content", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct BodyRewriterSchemeTests {
     private func rewrite(_ text: String, _ contentType: String, scheme: String = "http") throws -> String {
         let client = try RewriteSample.client(.index, scheme: scheme)

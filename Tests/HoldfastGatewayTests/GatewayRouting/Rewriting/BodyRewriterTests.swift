@@ -7,7 +7,7 @@ import Testing
 /// URLs in content, as values: no sockets.
 ///
 /// Mutants: `rewrite-*` of the group `rewrite`.
-@Suite("URLs in content", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct BodyRewriterTests {
     private func rewrite(
         _ text: String,

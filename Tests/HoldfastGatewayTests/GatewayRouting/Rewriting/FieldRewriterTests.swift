@@ -5,7 +5,7 @@ import Testing
 @testable import HoldfastGateway
 
 /// Fields that name URLs, as values: no sockets.
-@Suite("URLs in fields", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct FieldRewriterTests {
     private func rewrite(
         _ name: String,

@@ -11,7 +11,7 @@ import Testing
 ///
 /// Mutants: a preserved host is sent as the client spelled it; a trusted proxy's `Forwarded` keeps
 /// its host.
-@Suite("Spellings of a preserved host", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct HostSpellingTests {
     enum Door: String, CaseIterable {
         case host, absolute, authority, http2Host

@@ -3,7 +3,7 @@ import HoldfastGateway
 import Testing
 
 /// docs/attacks.md, 42.
-@Suite("Routing over sockets", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct RoutingTests {
     private static let fresh = "Cache-Control: max-age=60\r\n"
 

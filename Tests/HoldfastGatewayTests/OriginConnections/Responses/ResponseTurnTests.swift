@@ -6,7 +6,7 @@ import Testing
 
 /// Mutants: bytes that come before the request is sent are its response; line ends make an origin
 /// suspect.
-@Suite("Whose turn it is on a connection to an origin", .timeLimit(.minutes(20))) struct ResponseTurnTests {
+@Suite(.timeLimit(.minutes(20))) struct ResponseTurnTests {
     private enum Event: CaseIterable { case begin, send, end, giveUp, giveBack }
 
     private static let response = "HTTP/1.1 200 OK\r\n\r\n"

@@ -5,7 +5,7 @@ import HoldfastTesting
 import Testing
 
 /// Round robin and drained servers, on real sockets.
-@Suite("Balance between the servers of an origin", .timeLimit(.minutes(20))) struct BalanceTests {
+@Suite(.timeLimit(.minutes(20))) struct BalanceTests {
     private static let fresh = "Cache-Control: max-age=60\r\n"
 
     /// Runs a gateway whose origin has three servers: two addresses and a mirror.

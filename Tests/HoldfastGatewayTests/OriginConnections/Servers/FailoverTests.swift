@@ -6,7 +6,7 @@ import Testing
 @testable import OriginConnections
 
 /// The value that decides which server of an origin is asked next.
-@Suite("Failover between the servers of an origin", .timeLimit(.minutes(20))) struct FailoverTests {
+@Suite(.timeLimit(.minutes(20))) struct FailoverTests {
     private static let get = Failover.Request(isSafe: true, isRepeatable: true)
     private static let put = Failover.Request(isSafe: false, isRepeatable: true)
     private static let post = Failover.Request(isSafe: false, isRepeatable: false)
@@ -200,7 +200,8 @@ import Testing
     }
 }
 
-@Suite("Health of a server of an origin", .timeLimit(.minutes(20))) struct ServerHealthTests {
+/// Health of a server of an origin.
+@Suite(.timeLimit(.minutes(20))) struct ServerHealthTests {
     private static let start = Timestamp(seconds: 1000)
     private static func at(_ seconds: Int64) -> Timestamp { Timestamp(seconds: 1000 + seconds) }
     private static func target(_ number: Int) -> AskedTarget { AskedTarget(target: number, request: number) }

@@ -5,7 +5,7 @@ import NIOSSL
 import Testing
 
 /// TLS towards origins that have settings of it, on real sockets.
-@Suite("TLS settings of origins", .timeLimit(.minutes(20))) struct OriginSecurityTests {
+@Suite(.timeLimit(.minutes(20))) struct OriginSecurityTests {
     /// A server that demands certificates of clients.
     private static func server(_ folder: CertificateFolder, _ name: String, demanding client: String? = nil) throws
         -> NIOSSLContext

@@ -15,7 +15,7 @@ import Testing
 @testable import OriginConnections
 
 /// Why no connection to an origin can be used, on real sockets.
-@Suite("Causes of failed connections", .timeLimit(.minutes(20))) struct ConnectionFailureTests {
+@Suite(.timeLimit(.minutes(20))) struct ConnectionFailureTests {
     /// Sends thirty requests at once to an origin that fails, and returns the reasons that metrics
     /// count and the origin's cause.
     private func fail(_ settings: Configuration.Origin) async throws -> (reasons: Set<String>, cause: FailureCause?) {

@@ -6,7 +6,8 @@ import Testing
 @testable import HoldfastGateway
 @testable import OriginConnections
 
-@Suite("Requests to the origin", .timeLimit(.minutes(20)))
+/// Requests to the origin.
+@Suite(.timeLimit(.minutes(20)))
 struct OriginTests {
     private static let cacheable = "Cache-Control: max-age=60\r\n"
 

@@ -24,7 +24,7 @@ import Testing
 ///
 /// Mutants: an origin is never suspect; bytes before a request is sent are its response; a kept
 /// connection is not looked at before its request is sent.
-@Suite("Responses that no request asked for", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct ResponseQueueTests {
     private static let evil = "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 4\r\n\r\nevil"
 

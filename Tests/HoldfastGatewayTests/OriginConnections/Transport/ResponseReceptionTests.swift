@@ -9,7 +9,7 @@ import Testing
 
 /// However an origin's bytes are cut, and whenever they are asked for, the caller gets the same
 /// response. RFC 9112 §6.3
-@Suite("Response reception, RFC 9112", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct ResponseReceptionTests {
     typealias Plan = ReceptionDriver.Plan
 

@@ -4,7 +4,8 @@ import HoldfastTesting
 import TestSupport
 import Testing
 
-@Suite("TLS towards the origin", .timeLimit(.minutes(20)))
+/// TLS towards the origin.
+@Suite(.timeLimit(.minutes(20)))
 struct TLSTests {
     @Test(arguments: ["127.0.0.1", "localhost"])
     func reachesTrustedOriginByAddressAndByName(host: String) async throws {

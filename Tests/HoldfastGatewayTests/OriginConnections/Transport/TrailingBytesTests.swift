@@ -21,7 +21,7 @@ import Testing
 
 /// docs/attacks.md, 63: a response followed by further bytes is not stored, and its connection
 /// takes no other request.
-@Suite("Bytes after a response", .timeLimit(.minutes(20)))
+@Suite(.timeLimit(.minutes(20)))
 struct TrailingBytesTests {
     /// The framing of a response, and what the cache does with it.
     enum Kind: String, CaseIterable {

@@ -6,7 +6,7 @@ import Testing
 @testable import Holdfast
 
 /// `reuseWithin` for responses that the store may not keep.
-@Suite("Reuse of responses that are not stored", .timeLimit(.minutes(20))) struct ReuseTests {
+@Suite(.timeLimit(.minutes(20))) struct ReuseTests {
     private static let secret: HTTPFields = [.cacheControl: "no-store"]
     private static let url = ScriptedClient.url + "/x"
 
