@@ -2,22 +2,23 @@ import HTTPCache
 package import HTTPCacheSemantics
 package import HTTPTypes
 
-/// The request for a stored response, rebuilt from its key and its selecting fields.
+/// The request for a stored response, rebuilt from its key and its head.
 package struct RefreshTarget: Sendable, Hashable {
-    /// A GET with only the fields that `Vary` names.
+    /// A GET with only the fields that `Vary` names and, for a stored part, its `Range`.
     package var request: HTTPRequest
 
     /// Rebuilds the request, if possible.
     ///
+    /// - Parameter repeatedFields: the stored head's ``StoredResponseHead/repeatedFields``.
     /// - Returns: `nil` in these cases:
     ///   - the request was not a GET, belongs to one principal, or had content
     ///   - `Vary` names a field whose value the store does not keep
-    package init?(key: StoreKey, selectingFields: HTTPFields) {
+    package init?(key: StoreKey, repeatedFields: HTTPFields) {
         let parts = key.components
         guard case .common = parts.partition, parts.method == .get, parts.content == nil,
-            !selectingFields.contains(where: Self.isWithheld)
+            !repeatedFields.contains(where: Self.isWithheld)
         else { return nil }
-        var fields = selectingFields
+        var fields = repeatedFields
         fields.restoreListedValues()
         request = HTTPRequest(
             method: .get,

@@ -70,7 +70,7 @@ extension CacheEngine {
             scheme: key.target.scheme,
             authority: key.target.authority,
             path: key.target.requestTarget,
-            headerFields: stored.head.selectingFields
+            headerFields: stored.head.repeatedFields
         )
         var request = repeating(head)
         request.storage = .never

@@ -57,9 +57,14 @@ package struct ContentRange: Sendable, Hashable {
 
     /// The field's value: `bytes 0-499/1234`, or `bytes 0-499/*`.
     package var fieldValue: String {
-        let last = range.upperBound.subtracting(1) ?? 0
-        return "bytes \(range.lowerBound)-\(last)/\(completeLength.map(\.description) ?? "*")"
+        "bytes \(range.lowerBound)-\(last)/\(completeLength.map(\.description) ?? "*")"
     }
+
+    /// The value of the `Range` that requests this part: `bytes=0-499`.
+    package var requestValue: String { "bytes=\(range.lowerBound)-\(last)" }
+
+    /// The offset of the last byte.
+    private var last: StatedLength { range.upperBound.subtracting(1) ?? 0 }
 
     /// Returns the value for a 416: `bytes */1234`.
     package static func unsatisfied(completeLength: StatedLength) -> String { "bytes */\(completeLength)" }

@@ -11,8 +11,11 @@ extension CachePolicy {
     /// - The caller's tags are also removed if the stored response has no tag: the origin would
     ///   compare only the caller's tags, and its 304 would not concern the stored response.
     /// - The stored date replaces the caller's `If-Modified-Since`.
-    /// - `Range` and `If-Range` are removed, because the response must validate or replace the
-    ///   whole stored response (RFC 9110 §14.2 allows serving the whole for a range).
+    /// - `Range` and `If-Range` are removed if the stored response is complete, because the
+    ///   response must validate or replace all of it (RFC 9110 §14.2 allows serving the whole for a
+    ///   range). A GET for a stored part (206) keeps both: otherwise, the origin would send the
+    ///   whole representation if it changed. It evaluates the validators before the range (RFC 9110
+    ///   §13.2.2).
     /// - `If-Match` and `If-Unmodified-Since` stay; only the origin evaluates them (RFC 9111
     ///   §4.3.2).
     public func validationRequest(for stored: StoredResponseHead, request: HTTPRequest) -> HTTPRequest? {
@@ -22,8 +25,9 @@ extension CachePolicy {
             lastModified?.withUnsafeBytesOfValue { HTTPDate.parse($0, reference: stored.responseTime) != nil } ?? false
         guard storedTag != nil || hasDate, request.headerFields.count < FieldRules.maximumCount else { return nil }
         var result = request
-        for name in [HTTPField.Name.ifNoneMatch, .ifModifiedSince, .range, .ifRange] {
-            result.headerFields[fields: name] = []
+        for name in [HTTPField.Name.ifNoneMatch, .ifModifiedSince] { result.headerFields[fields: name] = [] }
+        if stored.status.code != 206 || request.method != .get {
+            for name in [HTTPField.Name.range, .ifRange] { result.headerFields[fields: name] = [] }
         }
         if let storedTag {
             // The stored tag comes first, with its exact bytes. A tag that differs only by weakness

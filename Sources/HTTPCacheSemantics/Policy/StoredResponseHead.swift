@@ -102,4 +102,12 @@ extension StoredResponseHead {
     package var partialRange: ContentRange? {
         status.code == 206 ? ContentRange(fields) : nil
     }
+
+    /// The fields with which a request for the same content is repeated: the selecting fields and,
+    /// for a stored part, the `Range` of its bytes.
+    package var repeatedFields: HTTPFields {
+        var fields = selectingFields
+        if let part = partialRange { fields[.range] = part.requestValue }
+        return fields
+    }
 }

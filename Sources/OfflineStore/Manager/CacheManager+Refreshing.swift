@@ -23,7 +23,7 @@ extension CacheManager {
             guard let record = try record(of: id.number)?.record, record.invalidation != nil, !record.isDamaged,
                 let response = record.response
             else { continue }
-            if let target = RefreshTarget(key: response.key, selectingFields: response.head.selectingFields) {
+            if let target = RefreshTarget(key: response.key, repeatedFields: response.head.repeatedFields) {
                 page.targets.append(target)
             } else {
                 page.skipped += 1

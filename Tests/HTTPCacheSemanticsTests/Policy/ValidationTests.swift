@@ -30,6 +30,18 @@ struct ValidationRequestTests {
         #expect(sent.headerFields.contains(.accept))
     }
 
+    /// Otherwise, the origin would send the whole representation if it changed.
+    @Test func keepsTheRangeForAStoredPart() throws {
+        let part = stored([("ETag", "\"1\""), ("Content-Range", "bytes 0-4/10")], status: 206)
+        for method in [HTTPRequest.Method.get, .head] {
+            let own = request([("Range", "bytes=0-1"), ("If-Range", "\"x\"")], method: method)
+            let sent = try #require(CachePolicy.private.validationRequest(for: part, request: own))
+            #expect(sent.headerFields[values: .ifNoneMatch] == ["\"1\""])
+            #expect(sent.headerFields[values: .range] == (method == .get ? ["bytes=0-1"] : []))
+            #expect(sent.headerFields[values: .ifRange] == (method == .get ? ["\"x\""] : []))
+        }
+    }
+
     @Test func sendsCallersTagsOnlyBesideAStoredTag() throws {
         let own = request([("If-None-Match", "*"), ("If-None-Match", "w/\"bad\", W/\"1\" ,, \"x,y\", W/\"2\"")])
         let sent = try #require(CachePolicy.private.validationRequest(for: stored([("ETag", "\"1\"")]), request: own))

@@ -99,6 +99,21 @@ import Testing
         #expect(again.response.outcome.isHit)
     }
 
+    /// The whole representation may be much longer.
+    @Test func changedPartIsReplacedByTheRequestedPart() async throws {
+        let fixture = EngineFixture()
+        fixture.transport.script(url, part(2..<8), part(3..<6, etag: "\"2\""))
+        try await fixture.get(url, [.range: "bytes=2-7"])
+        fixture.clock.advance(by: .seconds(61))
+        for isHit in [false, true] {
+            let result = try await fixture.get(url, [.range: "bytes=3-5"])
+            #expect(result.text == "345" && result.response.head.status == .partialContent)
+            #expect(result.response.outcome.isHit == isHit)
+        }
+        let sent = try #require(fixture.transport.requests.last)
+        #expect(sent.headerFields[.range] == "bytes=3-5" && sent.headerFields[.ifNoneMatch] == "\"1\"")
+    }
+
     @Test func rangeBeyondStoredPartIsFetchedAndCombined() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, part(0..<5), part(4..<8), part(8..<10))

@@ -123,7 +123,7 @@ import Testing
         let fixture = fixture(cookies: CookieRule(kept: CookieNames([])))
         try await fixture.get(url, [.cookie: "size=1; lang=de", Self.device: "phone"])
         let stored = try #require(fixture.memory.all.first)
-        let target = try #require(RefreshTarget(key: stored.key, selectingFields: stored.head.selectingFields))
+        let target = try #require(RefreshTarget(key: stored.key, repeatedFields: stored.head.repeatedFields))
         #expect(target.request.headerFields == [.cookie: "lang=de; size=1", Self.device: "phone"])
     }
 

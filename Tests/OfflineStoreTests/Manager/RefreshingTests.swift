@@ -89,4 +89,16 @@ import Testing
         #expect(page.targets.map { $0.request.headerFields[.acceptLanguage] } == ["de", "en"])
         try await store.close()
     }
+
+    @Test func partIsRequestedWithItsRange() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        let key = StoreKey(target: try TargetURI("https://a.example/"))
+        var part = draft(key, at: clock.now(), fields: [.contentRange: "bytes 7-7/10"])
+        part.head.status = .partialContent
+        try await store.store(part, "x")
+        _ = try await store.invalidate([.all], keepingForOffline: true)
+        let page = try await store.invalidated([.all], from: RefreshCursor())
+        #expect(page.targets.map { $0.request.headerFields[.range] } == ["bytes=7-7"])
+        try await store.close()
+    }
 }

@@ -14,7 +14,7 @@ import Testing
 
     private func target(_ number: Int) throws -> RefreshTarget {
         let key = StoreKey(target: try TargetURI("https://a.example/\(number)"))
-        return try #require(RefreshTarget(key: key, selectingFields: [:]))
+        return try #require(RefreshTarget(key: key, repeatedFields: [:]))
     }
 
     private func run(_ atMost: Int = 10) -> RefreshRun {
@@ -97,7 +97,7 @@ import Testing
     @Test func onlyRequestsThatCanBeMadeAgainAreMade() throws {
         let url = try TargetURI("https://a.example/x?q=1")
         let language: HTTPFields = [.acceptLanguage: "de"]
-        let made = try #require(RefreshTarget(key: StoreKey(target: url), selectingFields: language)).request
+        let made = try #require(RefreshTarget(key: StoreKey(target: url), repeatedFields: language)).request
         #expect(made.method == .get && made.scheme == "https" && made.authority == "a.example" && made.path == "/x?q=1")
         #expect(made.headerFields == language)
         let digest = String(repeating: "0a", count: 32)
@@ -105,9 +105,9 @@ import Testing
             StoreKey(partition: .principal("ada"), target: url), StoreKey(partition: .credentials([1]), target: url),
             StoreKey(method: .post, target: url),
             StoreKey(target: url, content: .init(type: nil, coding: nil, sha256: [UInt8](repeating: 1, count: 32))),
-        ] { #expect(RefreshTarget(key: key, selectingFields: [:]) == nil) }
+        ] { #expect(RefreshTarget(key: key, repeatedFields: [:]) == nil) }
         for fields: HTTPFields in [[.cookie: "a=b"], [.authorization: "x"], [.userAgent: digest]] {
-            #expect(RefreshTarget(key: StoreKey(target: url), selectingFields: fields) == nil, "\(fields)")
+            #expect(RefreshTarget(key: StoreKey(target: url), repeatedFields: fields) == nil, "\(fields)")
         }
     }
 
@@ -170,19 +170,21 @@ import Testing
     private func refreshed(
         _ first: ScriptedTransport.Reply,
         _ second: ScriptedTransport.Reply,
+        _ fields: HTTPFields = [:],
         clientsUsing scheme: String? = nil
     ) async throws -> (fixture: EngineFixture, report: RefreshReport) {
         let fixture = EngineFixture(kind: .shared)
         fixture.engine.clientsScheme = scheme
         let url = "https://a.example/0"
         fixture.transport.script(url, first, second)
-        try await fixture.get(url)
+        try await fixture.get(url, fields)
         try await fixture.memory.invalidate(
             .target(try TargetURI(url)),
             keepingForOffline: true,
             at: fixture.clock.now()
         )
-        let target = try target(0)
+        let stored = try #require(fixture.memory.all.first)
+        let target = try #require(RefreshTarget(key: stored.key, repeatedFields: stored.head.repeatedFields))
         try registry.reserve(.automatic)
         registry.begin(report(2), on: fixture.engine) { _ in RefreshPage([target], next: nil) }
         await fixture.sleeper.sleepers(atLeast: 1)
@@ -216,6 +218,35 @@ import Testing
         let (fixture, report) = try await refreshed(redirect(.found), redirect(.movedPermanently))
         #expect(report.refreshed == 1 && report.failed == 0)
         #expect(fixture.memory.all.map(\.head.status) == [.movedPermanently])
+    }
+
+    private func part(_ text: String, _ tag: String) -> ScriptedTransport.Reply {
+        let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: tag, .contentRange: "bytes 2-4/10"]
+        return .status(.partialContent, text, fields: fields)
+    }
+
+    /// The representation may be much longer than the part that clients requested.
+    @Test(arguments: [false, true]) func storedPartIsRequestedWithItsRange(isChanged: Bool) async throws {
+        let unchanged = ScriptedTransport.Reply.status(.notModified, fields: [.eTag: "\"1\""])
+        let second = isChanged ? part("new", "\"2\"") : unchanged
+        let range: HTTPFields = [.range: "bytes=2-4"]
+        let (fixture, report) = try await refreshed(part("old", "\"1\""), second, range)
+        #expect(report.refreshed == 1 && report.failed == 0)
+        let sent = try #require(fixture.transport.requests.last)
+        #expect(sent.headerFields[.range] == "bytes=2-4" && sent.headerFields[.ifNoneMatch] == "\"1\"")
+        #expect(fixture.memory.all.map(\.head.status) == [.partialContent])
+        let again = try await fixture.get("https://a.example/0", range)
+        #expect(again.text == (isChanged ? "new" : "old") && again.response.outcome.isHit)
+    }
+
+    @Test func comparisonRequestsTheRangeOfAStoredPart() async throws {
+        let fixture = EngineFixture(kind: .shared)
+        let url = "https://a.example/0"
+        fixture.transport.script(url, part("old", "\"1\""), part("old", "\"1\""))
+        try await fixture.get(url, [.range: "bytes=2-4"])
+        let comparison = try await fixture.engine.compare(try #require(fixture.memory.all.first))
+        #expect(comparison.body.isSame == true)
+        #expect(fixture.transport.requests.last?.headerFields[.range] == "bytes=2-4")
     }
 
     @Test func storedErrorIsRefreshed() async throws {
