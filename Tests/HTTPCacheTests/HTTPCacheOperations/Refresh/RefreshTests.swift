@@ -220,6 +220,32 @@ import Testing
         #expect(fixture.memory.all.map(\.head.status) == [.movedPermanently])
     }
 
+    /// The client's request began before the refresh, but its response is stored while the refresh
+    /// waits for the redirect.
+    @Test func redirectDoesNotReplaceSuccessThatWasStoredMeanwhile() async throws {
+        let fixture = EngineFixture(kind: .shared)
+        let (early, late) = (Gate(), Gate())
+        let url = "https://a.example/0"
+        fixture.transport.script(url, .fresh("good", beforeHead: early))
+        // It has a condition of its own, so the refresh does not share its fetch.
+        async let first = fixture.get(url, [.ifNoneMatch: "\"9\""])
+        await fixture.transport.waitForRequests(1)
+        var moved = redirect(.found)
+        moved.beforeHead = late
+        fixture.transport.script(url, moved)
+        let target = try target(0)
+        try registry.reserve(.automatic)
+        registry.begin(report(2), on: fixture.engine) { _ in RefreshPage([target], next: nil) }
+        await fixture.transport.waitForRequests(2)
+        early.open()
+        #expect(try await first.text == "good")
+        late.open()
+        await fixture.sleeper.sleepers(atLeast: 1)
+        fixture.sleeper.advance(by: .seconds(1))
+        #expect(await ended().state == .done)
+        #expect(try await fixture.storedTexts() == ["good"])
+    }
+
     private func part(_ text: String, _ tag: String) -> ScriptedTransport.Reply {
         let fields: HTTPFields = [.cacheControl: "max-age=60", .eTag: tag, .contentRange: "bytes 2-4/10"]
         return .status(.partialContent, text, fields: fields)
