@@ -57,7 +57,9 @@ extension CacheEngine {
             throw ExchangeError.invalidTarget(request.cacheRequest)
         }
         var found: [StoredResponse] = []
-        for key in prepared.lookupKeys { found += try store.resident(key) ?? blockingLookup?(key) ?? [] }
+        // With a digest that the rules do not key, the key is not that of a replay.
+        let keys = prepared.request.hasOtherDigest(prepared.settings) ? [] : prepared.lookupKeys
+        for key in keys { found += try store.resident(key) ?? blockingLookup?(key) ?? [] }
         return OfflineForecast.Subject(prepared, found)
     }
 }
@@ -73,6 +75,7 @@ extension PreparedRequest {
         var request = JobRequest(method: method, target: shownTarget, fields: fields)
         if self.request.hasKeyContent, let content = key?.components.content {
             request.content = content.sha256
+            if method == .post { request.form = settings?.contentForm }
             if isOutlined, let job {
                 request.members = self.request.jsonOutline(settings, salt: job.partition)
             }

@@ -20,6 +20,10 @@ package struct OfflineForecast: Sendable {
         /// Whether a response is stored for the request, or for another variant of it.
         package var isStored: Bool { !candidates.isEmpty }
 
+        /// Whether the content is known only by a digest that the rules do not key, so the stored
+        /// responses for the request are unknown.
+        package var hasOtherDigest: Bool { prepared.request.hasOtherDigest(prepared.settings) }
+
         /// The status of a stored error, such as 404, which is served only while it is fresh; `nil`
         /// if no error is stored.
         package var storedError: Int? { candidates.map(\.head.status.code).first { $0 >= 400 } }

@@ -18,6 +18,16 @@ extension CacheRequest {
         )
     }
 
+    /// Whether the content is known only by a digest that the rules do not key: they key another
+    /// form of the content, or no content.
+    func hasOtherDigest(_ settings: ExchangeSettings?) -> Bool {
+        guard head.method == .post, contentDigest != nil else { return false }
+        guard let form = settings?.contentForm else { return true }
+        guard let digestForm else { return false }
+        if form == .graphQL, digestForm != .graphQL { return true }
+        return isJSON && !form.hasDigest(of: digestForm)
+    }
+
     private var bodyDigest: [UInt8] {
         var hash = SHA256()
         if case .buffer(let buffer) = body {
@@ -45,10 +55,14 @@ extension CacheRequest {
 
     /// The content, if the request says that it is JSON.
     private var jsonContent: [UInt8]? {
-        guard case .buffer(let buffer)? = body, let type = plainMediaType,
-            type == "application/json" || type.hasSuffix("+json")
-        else { return nil }
+        guard case .buffer(let buffer)? = body, isJSON else { return nil }
         return Array(buffer.readableBytesView)
+    }
+
+    /// Whether the request says that the content is JSON.
+    private var isJSON: Bool {
+        guard let type = plainMediaType else { return false }
+        return type == "application/json" || type.hasSuffix("+json")
     }
 
     /// Whether the key has the request's content: see ``keyContent(_:)``.

@@ -14,6 +14,7 @@ extension CacheRequest {
         var upgrade: UpgradeOffer?
         var isIdempotent: Bool?
         var contentDigest: [UInt8]?
+        var digestForm: ContentForm?
         var onRedirect: (@Sendable (inout CacheRequest) -> Void)?
     }
 
@@ -28,6 +29,13 @@ extension CacheRequest {
     var contentDigest: [UInt8]? {
         get { rare?.contentDigest }
         set { setRare(\.contentDigest, newValue) }
+    }
+
+    /// The form of which a POST has the ``contentDigest``; `nil` if it is not known, and taken for
+    /// that of the rules.
+    var digestForm: ContentForm? {
+        get { rare?.digestForm }
+        set { setRare(\.digestForm, newValue) }
     }
 
     /// Changes each redirected request before it is sent. Callers that follow redirects call it;

@@ -11,7 +11,9 @@ extension CacheRequest {
     /// extension does not qualify either, because some servers use that name instead of the
     /// document.
     var isGraphQLQuery: Bool {
-        guard head.method == .post, case .buffer(let buffer)? = body, let type = plainMediaType,
+        guard head.method == .post else { return false }
+        if contentDigest != nil { return digestForm == nil || digestForm == .graphQL }
+        guard case .buffer(let buffer)? = body, let type = plainMediaType,
             TargetURI(request: head)?.mayHold(Self.operationParameters) == false
         else { return false }
         guard ["application/json", "application/graphql+json"].contains(type),

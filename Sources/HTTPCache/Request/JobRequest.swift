@@ -12,6 +12,8 @@ package struct JobRequest: Sendable, Hashable {
     package var fields: HTTPFields
     /// The SHA-256 of the content, if it is in the key.
     package var content: [UInt8]?
+    /// The form in which the content of a POST is in the key; `nil` if it is not known.
+    package var form: ContentForm?
     /// The outline of the content, if it is in the key and is JSON.
     package var members: JSONOutline?
 
@@ -40,10 +42,9 @@ package struct JobRequest: Sendable, Hashable {
         var request = CacheRequest(head: head)
         // As a gateway's requests do.
         request.decodesGzip = true
-        if let content {
-            request.keysContent = true
-            request.contentDigest = content
-        }
+        // As in a replay, the rules and the job decide whether the content of a POST is keyed.
+        request.contentDigest = content
+        request.digestForm = form
         return request
     }
 }

@@ -150,9 +150,8 @@ extension RuledResponse {
         let parameters = Set(old.settings.target.ignoredParameters)
         if !parameters.isSubset(of: settings.target.ignoredParameters) { unknowns.insert(.parameters) }
         if settings.listed != old.settings.listed { unknowns.insert(.fields) }
-        if request.method == .post, settings.contentForm != old.settings.contentForm {
-            unknowns.insert(.content)
-        }
+        let (form, oldForm) = (settings.contentForm ?? .any, old.settings.contentForm ?? .any)
+        if request.method == .post, !form.hasDigest(of: oldForm) { unknowns.insert(.content) }
         let fields = old.settings.overrides.ignoredFields
         let nowRelevant = fields.subtracting(settings.overrides.ignoredFields)
         if head.fields[values: .vary].contains(where: { line in
@@ -167,9 +166,6 @@ extension RuledResponse {
 }
 
 extension ExchangeSettings {
-    /// The members that are left out of keyed JSON; `nil` if content is keyed by its bytes.
-    fileprivate var contentForm: MemberPaths? { keyedContent == .json ? ignoredMembers : nil }
-
     /// The credential fields that a rule ignores, removes or sets.
     fileprivate var uncountedCredentials: Set<String> {
         var names = ignoredFields.union(requestFields.removed)

@@ -43,6 +43,7 @@ extension JobFile.Entry {
             }
         }
         if let content = request.content { writer.member("content", "sha256:\(content.hexadecimal)") }
+        if let form = request.form { writer.form(form) }
         if let members = request.members {
             writer.object("members") { writer in
                 for leaf in members.leaves { writer.member(leaf.pointer, leaf.digest) }
@@ -81,6 +82,17 @@ private struct JobLineWriter {
         members(&self)
         bytes.append(UInt8(ascii: "}"))
         isFirst = false
+    }
+
+    /// The value of `store.content`, and the paths of `ignore.members`, which have no spaces.
+    mutating func form(_ form: ContentForm) {
+        switch form {
+        case .any: member("form", "any")
+        case .graphQL: member("form", "graphql")
+        case .json(let ignored):
+            member("form", "json")
+            if !ignored.isEmpty { member("ignored", ignored.paths.joined(separator: " ")) }
+        }
     }
 
     consuming func end() -> [UInt8] { bytes + Array("}\n".utf8) }

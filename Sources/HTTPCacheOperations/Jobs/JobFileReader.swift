@@ -134,7 +134,12 @@ extension JobFile.Entry {
         }
         var request = JobRequest(method: method, target: target)
         request.fields = try Self.fields(members.texts("fields"))
-        if let content = try members.text("content") { request.content = try Self.digest(content) }
+        if let content = try members.text("content") {
+            request.content = try Self.digest(content)
+            if let form = try members.text("form") {
+                request.form = try Self.form(form, ignoring: members.text("ignored") ?? "")
+            }
+        }
         if members.has("members") {
             request.members = try Self.outline(members.texts("members"), isCut: members.flag("membersCut"))
         }
@@ -178,6 +183,19 @@ extension JobFile.Entry {
         }
         if isCut { outline.cut() }
         return outline
+    }
+
+    private static func form(_ name: String, ignoring text: String) throws(JobLineMembers.Fault) -> ContentForm {
+        let paths = text.split(separator: " ").map(String.init)
+        guard paths.count <= MemberPaths.limit, paths.allSatisfy({ MemberPaths.isPath($0) }) else {
+            throw JobLineMembers.Fault("has no valid 'ignored'. The limit is \(MemberPaths.limit) paths.")
+        }
+        switch name {
+        case "any" where paths.isEmpty: return .any
+        case "graphql" where paths.isEmpty: return .graphQL
+        case "json": return .json(MemberPaths(paths))
+        default: throw JobLineMembers.Fault("has no valid 'form'.")
+        }
     }
 
     /// Reads `sha256:` and 64 hexadecimal digits.

@@ -13,6 +13,8 @@ extension JobForecast.Refused {
         case JobForecast.Loss.removed.rawValue: "its response is no longer in the store"
         case JobForecast.Loss.staleError.rawValue:
             "its \(status.map { "\($0)" } ?? "error") is no longer fresh; '--as-recorded' serves it"
+        case JobForecast.Loss.contentRules.rawValue:
+            "the rules for its content have changed since the recording, so its response may not be found"
         case ExchangeError.Code.offlineMiss.description: "nothing is stored for it"
         case ExchangeError.Code.originUnreachable.description: "its origin was unreachable"
         case ExchangeError.Code.transportFailed.description: "its origin sent no valid response"

@@ -22,6 +22,9 @@ package struct JobForecast: Sendable {
         case removed
         /// It is an error, such as 404, and no longer fresh.
         case staleError = "stale-error"
+        /// Rules key its content in another form than in the recording, or not at all. The job has
+        /// only a digest of the content, so it cannot tell the key.
+        case contentRules = "content-rules"
     }
 
     /// The number of refused requests that are kept.
@@ -79,6 +82,7 @@ package struct JobForecast: Sendable {
         let request = entry.request
         guard refusal.code == .offlineMiss else { return Refused(request: request, reason: refusal.reason) }
         if let why = entry.why { return Refused(request: request, reason: why) }
+        if subject.hasOtherDigest { return Refused(request: request, reason: Loss.contentRules.rawValue) }
         if let status = subject.storedError {
             return Refused(request: request, reason: Loss.staleError.rawValue, status: status)
         }

@@ -47,9 +47,12 @@ package struct JobRecording: Sendable {
         let method: HTTPRequest.Method
         let target: TargetURI
         let content: [UInt8]?
+        /// The rules may change during a recording.
+        let form: ContentForm?
 
         init(_ request: JobRequest) {
-            (method, target, content) = (request.method, request.target, request.content)
+            (method, target) = (request.method, request.target)
+            (content, form) = (request.content, request.form)
         }
     }
 
@@ -184,7 +187,7 @@ package struct JobRecording: Sendable {
                     fields: fields,
                     content: subject.content
                 )
-                request.members = exchanges.members
+                (request.form, request.members) = (subject.form, exchanges.members)
                 all.append((ordinal, JobFile.Entry(request)))
             }
         }

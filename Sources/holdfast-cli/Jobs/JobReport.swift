@@ -14,7 +14,7 @@ struct JobReport: Encodable {
         /// The digest of the request's content, as in the job's file. An API's requests often have
         /// one URL.
         var content: String?
-        /// The code of an error, `removed`, `stale-error`, a directive or a limit.
+        /// The code of an error, `removed`, `stale-error`, `content-rules`, a directive or a limit.
         var reason: String
 
         init(_ refused: JobForecast.Refused) {

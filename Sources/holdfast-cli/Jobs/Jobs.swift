@@ -17,7 +17,8 @@ struct Jobs: AsyncParsableCommand {
             For each job that 'holdfast record' made: whether 'holdfast replay' would answer every request now and until when, or the requests that would be refused, and why. \
             Nothing is sent and nothing is changed, except with '--remove'. The store may be open in a gateway.
 
-            With '--config', the rules of the file apply, as they do for 'holdfast replay' with the same file.
+            With '--config', the rules of the file apply, as they do for 'holdfast replay' with the same file. \
+            If they key the content of POST requests in another form than in the recording, these requests count as refused, because a job has only digests of their content.
 
             The verdict is about HTTP. A client may refuse a response for reasons of its own, such as the date of a signature; only 'holdfast replay' shows that.
 

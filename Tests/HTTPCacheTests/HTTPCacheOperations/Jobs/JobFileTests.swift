@@ -13,6 +13,12 @@ import Testing
         #"{"holdfast-job":1,"name":"deps","made":1764441568000,"command":"npm","partition":"\#(partition)"}"#
     private static let second = #"{"method":"GET","url":"https://a.example/x"}"#
 
+    /// The end of a line with content.
+    private static func content(_ form: String, _ ignored: String) -> String {
+        let digest = String(repeating: "0f", count: 32)
+        return #","content":"sha256:\#(digest)","form":"\#(form)","ignored":"\#(ignored)"}"#
+    }
+
     private func lines(_ text: String, cutAt cuts: [Int] = []) throws -> [JobFile.Line] {
         var reader = JobFileReader(file: "deps.job")
         var lines: [JobFile.Line] = []
@@ -55,6 +61,9 @@ import Testing
                     )
                 ),
                 JobFile.Entry(try outlined(target)),
+                JobFile.Entry(keyed(target, .any)), JobFile.Entry(keyed(target, .graphQL)),
+                JobFile.Entry(keyed(target, .json(MemberPaths([])))),
+                JobFile.Entry(keyed(target, .json(MemberPaths(["user", "messages[*].id", "ä\\"])))),
                 JobFile.Entry(JobRequest(method: .head, target: target), why: "responseNoStore"),
                 JobFile.Entry(JobRequest(method: .get, target: target), why: "credentials"),
             ]
@@ -74,13 +83,19 @@ import Testing
         return request
     }
 
+    private func keyed(_ target: TargetURI, _ form: ContentForm) -> JobRequest {
+        var request = JobRequest(method: .post, target: target, content: Array(repeating: 1, count: 32))
+        request.form = form
+        return request
+    }
+
     @Test func readsWhatWasWrittenHoweverItIsCut() throws {
         let (header, entries) = try sample()
         let text = String(decoding: header.line + entries.flatMap(\.line), as: UTF8.self)
         let expected = [JobFile.Line.header(header)] + entries.map(JobFile.Line.entry)
         #expect(try lines(text) == expected)
         for cut in 0..<text.utf8.count { #expect(try lines(text, cutAt: [cut]) == expected) }
-        #expect(entries.map(\.exclusion) == [nil, nil, nil, nil, .credentials])
+        #expect(entries.compactMap(\.exclusion) == [.credentials] && entries.last?.exclusion != nil)
     }
 
     @Test func fileThatIsCutShortIsRejected() throws {
@@ -115,6 +130,10 @@ import Testing
             (first + "\n" + second.replacing("https", with: "ftp") + "\n", 2, "'url'"),
             (first + "\n" + second.replacing("a.example", with: "u:p@a.example") + "\n", 2, "'url'"),
             (first + "\n" + second.replacing("}", with: ",\"content\":\"sha256:00\"}") + "\n", 2, "'content'"),
+            (first + "\n" + second.replacing("}", with: ",\"form\":\"any\"}") + "\n", 2, "unknown member"),
+            (first + "\n" + second.replacing("}", with: content("any", "user")) + "\n", 2, "'form'"),
+            (first + "\n" + second.replacing("}", with: content("xml", "")) + "\n", 2, "'form'"),
+            (first + "\n" + second.replacing("}", with: content("json", "a[")) + "\n", 2, "'ignored'"),
             (first + "\n" + second.replacing("}", with: ",\"members\":{\"a\":\"0123abcd\"}}") + "\n", 2, "Pointer"),
             (first + "\n" + second.replacing("}", with: ",\"members\":{\"/a\":\"5ecret\"}}") + "\n", 2, "Pointer"),
             (first + "\n" + second.replacing("}", with: ",\"membersCut\":true}") + "\n", 2, "unknown member"),

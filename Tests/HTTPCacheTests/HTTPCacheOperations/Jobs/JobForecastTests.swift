@@ -2,6 +2,7 @@ import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastTesting
+import NIOCore
 import Testing
 
 @testable import HTTPCacheOperations
@@ -129,6 +130,107 @@ import Testing
         let unstored = try await record([[.cacheControl: "no-store"]])
         let judged = try await judge(unstored, after: .zero)
         #expect(!judged.forecast.losesRecorded)
+    }
+
+    // MARK: Content
+
+    private typealias Rule = (content: ExchangeSettings.KeyedContent, ignored: [String])
+
+    private static let rules: [Rule] = [
+        (.asRequested, []), (.any, []), (.graphQL, []), (.json, []), (.json, ["user"]), (.json, ["user", "query"]),
+        (.json, ["query", "user"]),
+    ]
+
+    private static let contents = [
+        #"{ "user": 1, "model": 2 }"#, #"{"model":2}"#, #"{ "query": "{ a }" }"#, #"{"query":"mutation { a }"}"#,
+    ]
+
+    private func engine(
+        _ rule: Rule,
+        _ memory: InMemoryResponseStore,
+        mode: OfflineMode = .automatic,
+        exchanges: JobExchanges? = nil
+    ) -> EngineFixture {
+        let rules = TestRules {
+            $0.keyedContent = rule.content
+            $0.ignoredMembers = MemberPaths(rule.ignored)
+        }
+        let job = JobRun(partition: "one")
+        return EngineFixture(kind: .shared, mode: mode, rules: rules, memory: memory, job: job, exchanges: exchanges)
+    }
+
+    private func post(_ content: String, _ type: String, to fixture: EngineFixture) async throws {
+        var request = try fixture.request(EngineFixture.url, [.contentType: type], method: .post)
+        request.body = .buffer(ByteBuffer(string: content))
+        let response = try await fixture.engine.respond(to: request)
+        _ = try await response.body.collect(upTo: 1 << 20)
+    }
+
+    /// Records a POST by one rule, and judges and replays it by another.
+    ///
+    /// - Parameter change: changes the entries of the job before they are judged.
+    private func judge(
+        _ content: String,
+        _ type: String = "application/json",
+        from recorded: Rule,
+        to replayed: Rule,
+        _ change: (inout JobFile.Entry) -> Void = { _ in }
+    ) async throws -> (forecast: JobForecast, isAnswered: Bool) {
+        let memory = InMemoryResponseStore()
+        let exchanges = JobExchanges()
+        let recorder = engine(recorded, memory, exchanges: exchanges)
+        recorder.transport.script(EngineFixture.url, .fresh("text"))
+        try await post(content, type, to: recorder)
+        await recorder.untilIdle()
+        var recording = JobRecording()
+        for exchange in exchanges.all { recording.take(exchange) }
+        let player = engine(replayed, memory, mode: .offline)
+        var forecast = JobForecast(at: player.clock.now())
+        for var entry in recording.entries {
+            change(&entry)
+            forecast.take(entry, try player.engine.subject(of: entry.request))
+        }
+        let isAnswered = (try? await post(content, type, to: player)) != nil
+        return (forecast, isAnswered)
+    }
+
+    /// A job has only digests of content. Under other rules, its forecast promises no response that
+    /// a replay refuses.
+    ///
+    /// Mutant: content is found by its digest whatever the rules.
+    @Test(arguments: rules.indices, rules.indices)
+    func forecastPromisesNoContentThatOtherRulesRefuse(recorded: Int, replayed: Int) async throws {
+        let (before, after) = (Self.rules[recorded], Self.rules[replayed])
+        for content in Self.contents {
+            let (forecast, isAnswered) = try await judge(content, from: before, to: after)
+            #expect(isAnswered || !forecast.wouldRun, "\(before), \(after), \(content)")
+            let isSame = before.content == after.content && Set(before.ignored) == Set(after.ignored)
+            if isSame { #expect(forecast.wouldRun == isAnswered, "\(before), \(content)") }
+        }
+    }
+
+    @Test func contentWithTheSameDigestIsFoundByOtherRules() async throws {
+        let query = try await judge(Self.contents[2], from: (.graphQL, []), to: (.any, []))
+        #expect(query.forecast.wouldRun && query.isAnswered)
+        for (before, after) in [(1, 3), (3, 4), (4, 1)] {
+            let text = try await judge("a=1", "text/plain", from: Self.rules[before], to: Self.rules[after])
+            #expect(text.forecast.wouldRun && text.isAnswered, "\(before), \(after)")
+        }
+    }
+
+    @Test(arguments: [(1, 3), (3, 1), (3, 4), (4, 3), (3, 0), (1, 2)])
+    func otherRulesForContentAreTold(recorded: Int, replayed: Int) async throws {
+        let (before, after) = (Self.rules[recorded], Self.rules[replayed])
+        let (forecast, isAnswered) = try await judge(Self.contents[0], from: before, to: after)
+        #expect(!isAnswered && forecast.refused.map(\.reason) == ["content-rules"] && forecast.losesRecorded)
+        #expect(forecast.refused.first?.words.contains("the rules for its content") == true)
+    }
+
+    /// Files that were made before the form was in them.
+    @Test(arguments: 1..<rules.count) func contentOfUnknownFormIsJudgedByTheRules(rule: Int) async throws {
+        let rule = Self.rules[rule]
+        let (forecast, isAnswered) = try await judge(Self.contents[2], from: rule, to: rule) { $0.request.form = nil }
+        #expect(forecast.wouldRun && isAnswered)
     }
 
     @Test func jobWithoutRequestsWouldNotRun() { #expect(!JobForecast(at: Timestamp(milliseconds: 0)).wouldRun) }
