@@ -16,8 +16,7 @@ extension RuledResponse {
             return isSelecting
         }
         return schemes.contains { scheme in
-            let fields: HTTPFields = [.clientScheme: scheme, .literal("Forwarded"): "proto=\(scheme)"]
-            return isFound(byClientPresenting: fields, isSelecting: isSelecting)
+            isFound(byClientPresenting: HTTPFields(clientScheme: scheme), isSelecting: isSelecting)
         }
     }
 

@@ -10,9 +10,8 @@ extension CacheEngine {
     func repeating(_ head: HTTPRequest) -> CacheRequest {
         guard let scheme = clientsScheme else { return CacheRequest(head: head) }
         var head = head
-        if !head.headerFields.contains(.clientScheme) { head.headerFields[.clientScheme] = scheme }
-        if let forwarded = HTTPField.Name("Forwarded"), !head.headerFields.contains(forwarded) {
-            head.headerFields[forwarded] = "proto=\(scheme)"
+        for field in HTTPFields(clientScheme: scheme) where !head.headerFields.contains(field.name) {
+            head.headerFields.append(field)
         }
         return CacheRequest(head: head)
     }

@@ -36,10 +36,11 @@ extension HTTPField.Name {
     package static let listedFields = HTTPField.Name.ofListedFields
     package static let listedValues = [listedCookies, listedFields]
 
-    private static let ofListedCookies = selecting("holdfast-cookies")
-    private static let ofListedFields = selecting("holdfast-fields")
+    private static let ofListedCookies = token("holdfast-cookies")
+    private static let ofListedFields = token("holdfast-fields")
 
-    private static func selecting(_ text: String) -> HTTPField.Name {
+    /// - Parameter text: a token.
+    static func token(_ text: String) -> HTTPField.Name {
         guard let name = HTTPField.Name(text) else { preconditionFailure("It is a token.") }
         return name
     }

@@ -2,11 +2,16 @@ package import HTTPTypes
 
 extension HTTPField.Name {
     /// `X-Forwarded-Proto`: the scheme that the client used to reach this cache.
-    package static let clientScheme = HTTPField.Name.ofClientScheme
-    private static let ofClientScheme: HTTPField.Name = {
-        guard let name = HTTPField.Name("x-forwarded-proto") else { preconditionFailure("It is a token.") }
-        return name
-    }()
+    package static let clientScheme = token("x-forwarded-proto")
+    /// `Forwarded`: the client's scheme, as `proto`, and its address. RFC 7239
+    package static let forwarded = token("Forwarded")
+}
+
+extension HTTPFields {
+    /// The fields in which a request states its client's scheme to origins.
+    ///
+    /// - Parameter scheme: `http` or `https`.
+    package init(clientScheme scheme: String) { self = [.clientScheme: scheme, .forwarded: "proto=\(scheme)"] }
 }
 
 /// Selects variants by the client's scheme.

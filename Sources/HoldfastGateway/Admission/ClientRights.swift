@@ -1,3 +1,4 @@
+import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastConfiguration
 

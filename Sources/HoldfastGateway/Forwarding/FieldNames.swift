@@ -8,7 +8,6 @@ extension HTTPField.Name {
     }
 
     static let cacheStatus = literal("Cache-Status")
-    static let forwarded = literal("Forwarded")
     static let maxForwards = literal("Max-Forwards")
     static let rateLimit = literal("RateLimit")
     static let rateLimitPolicy = literal("RateLimit-Policy")

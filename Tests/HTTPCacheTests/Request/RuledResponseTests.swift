@@ -60,7 +60,7 @@ import Testing
                     $0.ignoredFields = [.clientScheme]
                     $0.overrides.ignoredFields = [HTTPField.Name.clientScheme.canonicalName]
                 }
-            case .hidden: TestRules { $0.requestFields.removed = [.clientScheme, .literal("Forwarded")] }
+            case .hidden: TestRules { $0.requestFields.removed = [.clientScheme, .forwarded] }
             case .partlyHidden: TestRules { $0.requestFields.removed = [.clientScheme] }
             }
         }
@@ -95,7 +95,7 @@ import Testing
         let after = EngineFixture(kind: .shared, rules: rule.rules)
         after.engine.selectsByScheme = example.schemes.count > 1
         let isServed = try example.schemes.contains { scheme in
-            let fields: HTTPFields = [.clientScheme: scheme, .literal("Forwarded"): "proto=\(scheme)"]
+            let fields = HTTPFields(clientScheme: scheme)
             let prepared = try #require(after.engine.prepare(try after.request(url, fields)))
             var machine = ReuseMachine(prepared, now: before.clock.now())
             return if case .serve = machine.decide(on: [stored]) { true } else { false }

@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastConfiguration
 import NIOCore

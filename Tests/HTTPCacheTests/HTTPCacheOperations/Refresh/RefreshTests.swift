@@ -291,12 +291,11 @@ import Testing
         fixture.transport.script("https://a.example/0", .fresh("new"))
         let comparison = try await fixture.engine.compare(try #require(fixture.memory.all.first))
         #expect(comparison.body.isSame == true)
-        let forwarded = try #require(HTTPField.Name("Forwarded"))
         let requests = fixture.transport.requests
         #expect(requests.count == 3)
         for request in requests.dropFirst() {
             #expect(request.headerFields[.clientScheme] == scheme)
-            #expect(request.headerFields[forwarded] == scheme.map { "proto=\($0)" })
+            #expect(request.headerFields[.forwarded] == scheme.map { "proto=\($0)" })
         }
     }
 
