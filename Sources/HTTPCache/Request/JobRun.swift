@@ -16,6 +16,9 @@ package final class JobRun: Sendable {
         package var comparesIdentities = false
         /// Whether the content of each POST is in its key, so that its response is recorded.
         package var keysPosts = false
+        /// Whether requests state https to origins although the job's listener has no TLS. They do
+        /// if all clients of the gateway used TLS when the job was recorded.
+        package var statesHTTPS = false
         /// Whether every recorded response is served, whatever its age and its directives.
         package var isAsRecorded = false
         /// The names of parameters that are credentials, in addition to ``JobRun/credentials``.

@@ -12,6 +12,7 @@ extension JobFile.Header {
         writer.member("command", command)
         writer.member("partition", partition.description)
         if keysPosts { writer.member("posts", flag: true) }
+        if statesHTTPS { writer.member("https", flag: true) }
         if !secretParameters.isEmpty { writer.member("secret", secretParameters.sorted().joined(separator: " ")) }
         if !publicParameters.isEmpty { writer.member("public", publicParameters.sorted().joined(separator: " ")) }
         if doubtful > 0 { writer.member("doubtful", number: doubtful) }

@@ -31,6 +31,8 @@ package enum JobFile {
         package var partition: JobPartition
         /// Whether the content of each POST is in its key.
         package var keysPosts: Bool
+        /// See ``JobRun/Use/statesHTTPS``.
+        package var statesHTTPS = false
         /// See ``JobRun/Use/secretParameters``.
         package var secretParameters: Set<String> = []
         /// See ``JobRun/Use/publicParameters``.
@@ -68,6 +70,7 @@ package enum JobFile {
         package var use: JobRun.Use {
             var use = JobRun.Use()
             use.keysPosts = keysPosts
+            use.statesHTTPS = statesHTTPS
             use.secretParameters = secretParameters
             use.publicParameters = publicParameters
             return use

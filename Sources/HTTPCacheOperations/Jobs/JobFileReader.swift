@@ -101,6 +101,7 @@ extension JobFile.Header {
         (secretParameters, publicParameters, self.cookies) = (secret, plain, cookies)
         unrecordedHosts = hosts
         doubtful = try members.count("doubtful")
+        statesHTTPS = try members.flag("https")
         try members.end()
     }
 

@@ -27,6 +27,8 @@ package actor RecordingKeeper: RecordingOperations {
         package var open: @Sendable (JobRun, @escaping @Sendable (JobExchange) -> Void) async throws -> Address
         /// The mode of the gateway.
         package var mode: @Sendable () -> OfflineMode
+        /// Returns whether all clients of the gateway use TLS, so that its requests state https.
+        package var statesHTTPS: @Sendable () -> Bool
         package var makePartition: @Sendable () -> JobPartition
         package var clock: any WallClock
         package var sleeper: any Clock<Duration>
@@ -38,6 +40,7 @@ package actor RecordingKeeper: RecordingOperations {
             sleeper: any Clock<Duration>,
             logger: Logger,
             mode: @escaping @Sendable () -> OfflineMode,
+            statesHTTPS: @escaping @Sendable () -> Bool,
             makePartition: @escaping @Sendable () -> JobPartition,
             open: @escaping @Sendable (JobRun, @escaping @Sendable (JobExchange) -> Void) async throws -> Address
         ) {
@@ -46,6 +49,7 @@ package actor RecordingKeeper: RecordingOperations {
             self.sleeper = sleeper
             self.logger = logger
             self.mode = mode
+            self.statesHTTPS = statesHTTPS
             self.makePartition = makePartition
             self.open = open
         }
@@ -105,7 +109,7 @@ package actor RecordingKeeper: RecordingOperations {
         // Its marks would be taken for those of a killed process.
         await restore()
         try admit(plan)
-        let recording = RunningRecording(plan, in: parts.makePartition())
+        let recording = RunningRecording(plan, in: parts.makePartition(), statesHTTPS: parts.statesHTTPS())
         // The tasks belong to the keeper, not to the request that began the recording.
         let opening = Task { try await open(recording) }
         let ending = Task { await run(recording, opening) }
@@ -184,7 +188,7 @@ package actor RecordingKeeper: RecordingOperations {
         do {
             if ending.keepsJob(of: plan) {
                 let recorded = recording.recorded
-                let header = recorded.completing(plan.header(partition))
+                let header = recorded.completing(recording.header)
                 try await parts.store.keep(header, recorded.entries, at: end.at)
                 end.isKept = true
             } else {

@@ -7,20 +7,30 @@ import Synchronization
 final class RunningRecording: Sendable {
     let plan: RecordingPlan
     let partition: JobPartition
+    /// See ``JobRun/Use/statesHTTPS``.
+    private let statesHTTPS: Bool
     private let recording: Mutex<JobRecording>
     private let endings: AsyncStream<RecordingEnding>
     private let continuation: AsyncStream<RecordingEnding>.Continuation
 
-    init(_ plan: RecordingPlan, in partition: JobPartition) {
+    init(_ plan: RecordingPlan, in partition: JobPartition, statesHTTPS: Bool) {
         self.plan = plan
         self.partition = partition
+        self.statesHTTPS = statesHTTPS
         recording = Mutex(JobRecording(publicParameters: plan.publicParameters, limits: plan.limits))
         (endings, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
     }
 
+    /// The first line of the job's file, before the first request.
+    var header: JobFile.Header {
+        var header = plan.header(partition)
+        header.statesHTTPS = statesHTTPS
+        return header
+    }
+
     /// The job for the engine.
     var run: JobRun {
-        var use = plan.header(partition).use
+        var use = header.use
         use.comparesIdentities = true
         return JobRun(partition: partition.description, use)
     }

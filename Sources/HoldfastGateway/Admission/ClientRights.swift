@@ -12,7 +12,17 @@ extension GatewayClient {
     /// Returns the scheme that the client used: `http` or `https`. A trusted proxy states it for
     /// its own clients.
     func scheme(of fields: HTTPFields, by configuration: GatewayConfiguration) -> String {
-        (isTrusted(by: configuration) ? Self.scheme(claimedIn: fields) : nil) ?? scheme
+        claimedScheme(of: fields, by: configuration) ?? scheme
+    }
+
+    /// Returns the scheme that the origin is told: ``statedScheme``, unless a trusted proxy states
+    /// another one for its own clients.
+    func statedScheme(of fields: HTTPFields, by configuration: GatewayConfiguration) -> String {
+        claimedScheme(of: fields, by: configuration) ?? statedScheme
+    }
+
+    private func claimedScheme(of fields: HTTPFields, by configuration: GatewayConfiguration) -> String? {
+        isTrusted(by: configuration) ? Self.scheme(claimedIn: fields) : nil
     }
 
     /// Whether the client may purge, if it also has a token.

@@ -100,6 +100,8 @@ extension GatewayConfiguration {
         if let duration = configuration.stallTimeouts.tunnel { timeouts.tunnel = duration }
         if let duration = configuration.drainTimeout { timeouts.draining = duration }
         if let duration = configuration.stallTimeouts.client { timeouts.content = duration }
+        // Other routes are not those that the file's clients use.
+        if isForJob, routes == nil { statesHTTPS = configuration.clientSchemes == ["https"] }
     }
 
     /// Returns findings for addresses of `control` and `metrics` that a listener outside the file

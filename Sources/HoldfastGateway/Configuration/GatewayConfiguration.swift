@@ -92,6 +92,10 @@ public struct GatewayConfiguration: Sendable {
     /// The proxy that all listeners are, for one command; `nil` for a gateway. Its routes are
     /// `GatewayRoutes.forwarding(upgrades:)`.
     package var commandProxy: CommandProxy?
+    /// Whether origins are told https although no listener has TLS. A job's gateway does so if all
+    /// clients of its configuration use TLS. Otherwise, an origin that requires https would
+    /// redirect each request away from the job.
+    package var statesHTTPS = false
     /// See ``Timeouts``.
     public var timeouts = Timeouts()
 
@@ -204,13 +208,21 @@ extension GatewayConfiguration {
 }
 
 extension GatewayConfiguration {
+    private var clientSchemes: Set<String> { statesHTTPS ? ["https"] : clientSchemes(on: listeners) }
+
     /// See `Configuration.clientSchemes`.
-    private var clientSchemes: Set<String> {
+    private func clientSchemes(on listeners: [GatewayListener]) -> Set<String> {
         Configuration.clientSchemes(
             listenersHaveTLS: listeners.map { $0.tls != nil },
             trusted: trustedClients,
             answered: answeredSchemes
         )
+    }
+
+    /// Returns whether all clients that reach the routes with an origin use TLS, with these
+    /// listeners.
+    package func clientsUseTLS(on listeners: [GatewayListener]) -> Bool {
+        clientSchemes(on: listeners) == ["https"]
     }
 
     /// Whether clients can reach the routes over both schemes. If so, responses are stored for each

@@ -37,6 +37,7 @@ final class ConnectionHandler: ChannelDuplexHandler, RemovableChannelHandler {
                     address: client.text,
                     tlsVersion: tls?.versionName,
                     isSecure: tls != nil,
+                    statesHTTPS: service.inForce.configuration.statesHTTPS,
                     hasOwnAddress: client.isOwn
                 ),
                 executor: loop.executor,

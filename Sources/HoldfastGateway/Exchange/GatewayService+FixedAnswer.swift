@@ -36,7 +36,7 @@ extension ConfigurationInForce {
         guard !configuration.fixedRoutes.isEmpty, request.target != "*" else { return nil }
         return configuration.fixedRoutes.choose(
             request,
-            scheme: client.scheme(of: request.fields, by: configuration),
+            scheme: client.statedScheme(of: request.fields, by: configuration),
             before: configuration.routes
         )
     }

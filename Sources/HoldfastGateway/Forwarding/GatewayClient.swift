@@ -11,6 +11,9 @@ final class GatewayClient: Sendable {
     let hasOwnAddress: Bool
     /// Whether the client's listener has TLS.
     let isSecure: Bool
+    /// The scheme that origins are told: `https` or `http`. A job's gateway may state https to them
+    /// without TLS (`GatewayConfiguration.statesHTTPS`).
+    let statedScheme: String
     /// The client's TLS version; `nil` without TLS, and before the handshake is complete.
     let tlsVersion: String?
     /// The client that this connection's own requests count for when an origin's permits are
@@ -32,12 +35,20 @@ final class GatewayClient: Sendable {
     /// - Parameters:
     ///   - tlsVersion: `1.2` or `1.3`; `nil` if there is none.
     ///   - isSecure: whether the client's listener has TLS; `nil` derives it from ``tlsVersion``.
+    ///   - statesHTTPS: whether origins are told https in any case.
     ///   - hasOwnAddress: see ``ClientAddress/isOwn``.
-    init(address: String?, tlsVersion: String? = nil, isSecure: Bool? = nil, hasOwnAddress: Bool = true) {
+    init(
+        address: String?,
+        tlsVersion: String? = nil,
+        isSecure: Bool? = nil,
+        statesHTTPS: Bool = false,
+        hasOwnAddress: Bool = true
+    ) {
         let isSecure = isSecure ?? (tlsVersion != nil)
         self.address = address
         self.hasOwnAddress = hasOwnAddress
         self.isSecure = isSecure
+        statedScheme = isSecure || statesHTTPS ? "https" : "http"
         self.tlsVersion = tlsVersion
         own = address.map { RequestClient($0) } ?? .none
     }
@@ -50,16 +61,16 @@ extension GatewayClient {
     /// Computed, because they are needed once for all requests of a connection that have the same
     /// fields, and never for hits.
     var fields: [HTTPField] {
-        let forwardedProto = HTTPField(name: .xForwardedProto, value: scheme)
+        let forwardedProto = HTTPField(name: .xForwardedProto, value: statedScheme)
         guard let address else { return [forwardedProto] }
         if isLocal {
             // `X-Forwarded-For` requires an address. RFC 7239 §6.3 allows a name.
-            return [forwardedProto, HTTPField(name: .forwarded, value: "for=_unix;proto=\(scheme)")]
+            return [forwardedProto, HTTPField(name: .forwarded, value: "for=_unix;proto=\(statedScheme)")]
         }
         return [
             forwardedProto,
             HTTPField(name: .xForwardedFor, value: address),
-            HTTPField(name: .forwarded, value: "for=\(Self.node(address));proto=\(scheme)"),
+            HTTPField(name: .forwarded, value: "for=\(Self.node(address));proto=\(statedScheme)"),
         ]
     }
 }

@@ -6,6 +6,7 @@ import HTTPCacheOperations
 import HTTPCacheSemantics
 import Holdfast
 import HoldfastControl
+import HoldfastGateway
 import Synchronization
 
 /// `holdfast record NAME [--origin URL] -- COMMAND`
@@ -223,6 +224,7 @@ struct Record: AsyncParsableCommand {
             partition: partition,
             keysPosts: post
         )
+        header.statesHTTPS = session.settings.gateway.statesHTTPS
         header.secretParameters = Set(secretParameters)
         header.publicParameters = Set(publicParameters)
         var use = header.use

@@ -21,6 +21,7 @@ extension GatewayStart {
             sleeper: ContinuousClock(),
             logger: logger,
             mode: { engine.mode },
+            statesHTTPS: { configuration.settings.gateway.clientsUseTLS(on: listeners) },
             makePartition: {
                 var random = SystemRandomNumberGenerator()
                 return JobPartition(using: &random)

@@ -33,8 +33,10 @@ struct JobGateway: Sendable {
         secret = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &random) }
     }
 
-    /// Removes limits that are for a gateway's clients. The command is the only client.
+    /// Removes limits that are for a gateway's clients. The command is the only client, and origins
+    /// are told the scheme of the job.
     func admitCommand(to gateway: inout GatewayConfiguration) {
+        gateway.statesHTTPS = run.use.statesHTTPS
         gateway.clients = Configuration.ClientLists()
         gateway.requestRate = nil
         gateway.maximumConnectionsPerClient = nil

@@ -180,6 +180,57 @@ struct HoldfastRecordingsTests {
         }
     }
 
+    /// The address of a job has no TLS. Its origins are told what they are told of the gateway's
+    /// clients, so one that requires https redirects no request away from the job.
+    @Test(arguments: [true, false]) func jobOfAGatewayWithTLSStatesHTTPS(isInGateway: Bool) async throws {
+        try await PurgedGateway.Folder.with { folder in
+            try await SampleOrigin.withOrigin { origin in
+                let fields: [(name: String, value: String)] = [
+                    ("Cache-Control", "max-age=3600"), ("Vary", "X-Forwarded-Proto, Forwarded"),
+                ]
+                origin.force(.respond(fields: fields, body: "v1"), times: .max)
+                try await ListenerTLSTests.make("main", in: folder.path)
+                let tls = "{certificates: [{name: main, chain: main.pem, key: main.key}]}"
+                func write(_ listeners: String, _ routes: String) throws {
+                    let text = """
+                        version: 1
+                        listen: [\(listeners)]
+                        store: {path: s}
+                        routes: [\(routes){origin: "\(origin.baseURL)"}]
+                        """
+                    try Data(text.utf8).write(to: URL(fileURLWithPath: folder.file))
+                }
+                let redirect = #"{match: {scheme: http}, respond: {status: 308, location: "https://a.test{path}"}}, "#
+                try write("{address: 127.0.0.1:0, tls: \(tls)}, {unix: h.sock}", redirect)
+                func record() async throws {
+                    let recorded = try await Tool("holdfast").run(
+                        arguments: ["record", "deps", "--config", folder.file, "--", "/bin/sh", "-c", Self.fetchAll],
+                        environment: ["RUNTIME_DIRECTORY": ""]
+                    )
+                    #expect(recorded.status == 0 && recorded.text == "v1v1v1", "\(recorded)")
+                    #expect(recorded.error.contains("deps: would run: 3 requests"), "\(recorded)")
+                }
+                if isInGateway {
+                    try await PurgedGateway.with(folder) { _ in try await record() }
+                } else {
+                    try await record()
+                }
+                #expect(origin.requests.count == 3)
+                for request in origin.requests {
+                    #expect(request["X-Forwarded-Proto"] == "https")
+                    #expect(request["Forwarded"] == "for=127.0.0.1;proto=https")
+                }
+                await origin.stop()
+                let replayed = try await replay("deps", Self.fetchAll, folder, ["--all"])
+                #expect(replayed.status == 0 && replayed.text == "v1v1v1", "\(replayed)")
+                // The scheme is part of the job, so other listeners in the file change nothing.
+                try write("127.0.0.1:0", "")
+                let again = try await replay("deps", Self.fetchAll, folder, ["--all"])
+                #expect(again.status == 0 && again.text == "v1v1v1", "\(again)")
+            }
+        }
+    }
+
     // MARK: The first difference
 
     /// One word of a prompt is changed: the message and the response name the member, and no value.

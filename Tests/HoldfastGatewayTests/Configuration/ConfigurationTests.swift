@@ -183,6 +183,30 @@ struct ConfigurationTests {
         _ = try GatewayConfiguration(HoldfastConfiguration.Configuration(yaml: yaml + rule + ", credentials: none}"))
     }
 
+    /// The listeners of a job are not those of its file.
+    @Test func jobStatesHTTPSIfAllClientsOfItsFileUseTLS() throws {
+        let secure = "{address: 127.0.0.1:1, tls: {certificates: [{name: a, chain: /a.pem, key: /a.key}]}}"
+        let redirect = #"{match: {scheme: http}, respond: {status: 308, location: "https://a.example{path}"}}, "#
+        let own = GatewayListener.address(ListenAddress(host: "127.0.0.1", port: 0))
+        for (listeners, routes, more, isExpected) in [
+            (secure, "", "", true), (secure + ", 127.0.0.1:2", redirect, "", true),
+            (secure + ", 127.0.0.1:2", "", "", false), ("127.0.0.1:2", "", "", false),
+            (secure, "", "\nclients: {trusted: [192.0.2.1]}", false),
+        ] as [(String, String, String, Bool)] {
+            let yaml =
+                "version: 1\nlisten: [\(listeners)]\nroutes: [\(routes){origin: \"http://a.example\"}]\(more)"
+            let file = try HoldfastConfiguration.Configuration(yaml: yaml)
+            let serving = try GatewayConfiguration(file)
+            #expect(serving.clientsUseTLS(on: serving.listeners) == isExpected && !serving.statesHTTPS, "\(yaml)")
+            #expect(!serving.clientsUseTLS(on: [own]))
+            let job = try GatewayConfiguration(file, routes: nil, listeners: [own], isForJob: true)
+            #expect(job.statesHTTPS == isExpected, "\(yaml)")
+            let routes = GatewayRoutes(origin: try GatewayOrigin("http://b.example"))
+            let other = try GatewayConfiguration(file, routes: routes, listeners: [own], isForJob: true)
+            #expect(!other.statesHTTPS, "the file's clients do not use these routes")
+        }
+    }
+
     @Test(arguments: [true, false]) func sameRuleFromFileOrSwiftMakesSecondRequestAHit(isFromFile: Bool) async throws {
         var settings = RuleSettings()
         settings.freshness.lifetime = .seconds(300)

@@ -145,6 +145,45 @@ import Testing
         }
     }
 
+    /// The gateway of a job listens without TLS. The origin learns the scheme of the clients, and
+    /// the route that redirects http does not answer. Links still lead to the job's own address.
+    /// Mutant: `a-job-states-http`.
+    @Test func jobOfClientsWithTLSStatesHTTPSWithoutTLS() async throws {
+        let text = """
+            version: 1
+            routes:
+              - {match: {scheme: http}, respond: {status: 308, location: "https://a.example{path}"}}
+              - {origin: "http://a.example"}
+            """
+        let redirecting = try GatewayConfiguration(HoldfastConfiguration.Configuration(yaml: text))
+        let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in
+            guard request.values("x-forwarded-proto") == ["https"],
+                request.values("forwarded") == ["for=127.0.0.1;proto=https"]
+            else { return Self.redirect(request) }
+            let link = "Location: http://\(request.values("host").first ?? "")/next\r\n"
+            return .ok("for TLS alone", fields: Self.fresh + link)
+        }
+        for statesHTTPS in [true, false] {
+            try await RewritingGateway.with(
+                respond,
+                configure: {
+                    $0.fixedRoutes = redirecting.fixedRoutes
+                    $0.statesHTTPS = statesHTTPS
+                }
+            ) { gateway, origin in
+                for _ in 0..<3 {
+                    let response = try await gateway.ask(host: "b.example")
+                    #expect(response.status == (statesHTTPS ? 200 : 308))
+                    let link = statesHTTPS ? "http://b.example/o/next" : "https://a.example/o/page"
+                    #expect(response["Location"] == link)
+                    await gateway.waitForFills(upTo: 0)
+                }
+                #expect(origin.requests.count == (statesHTTPS ? 1 : 0))
+                #expect(gateway.store.all.allSatisfy { $0.head.selectingFields.isEmpty })
+            }
+        }
+    }
+
     /// The response for the other scheme is not served instead: the redirect would loop, and the
     /// page was for TLS alone.
     @Test(arguments: [true, false]) func otherSchemeIsNotStoredInAnOutage(isSecure: Bool) async throws {

@@ -44,6 +44,7 @@ import Testing
         header.secretParameters = ["key", "a[b]"]
         header.publicParameters = ["state"]
         header.doubtful = 3
+        header.statesHTTPS = true
         header.cookies = ["__cf_bm", "sid"]
         header.unrecordedHosts.addUnread("a.example", UnrecordedHosts.noRequest)
         header.unrecordedHosts.addRefused("[::1]:8080", "a \"reason\"")

@@ -29,6 +29,17 @@ import Testing
         #expect(again == nil)
     }
 
+    /// The gateway may be reloaded in the meantime. Mutant: `a-job-forgets-https`.
+    @Test(arguments: [true, false]) func jobKeepsTheSchemeOfItsBeginning(_ clientsUseTLS: Bool) async throws {
+        world.clientsUseTLS.value = clientsUseTLS
+        let begun = try await world.keeper.begin(world.plan())
+        world.clientsUseTLS.value = !clientsUseTLS
+        #expect(world.addresses.use(at: begun.url)?.statesHTTPS == clientsUseTLS)
+        _ = try await world.keeper.end(name(), keeps: true, by: "uid 2")
+        let header = try #require(world.store.value.jobs[name()]?.header)
+        #expect(header.statesHTTPS == clientsUseTLS && header.use.statesHTTPS == clientsUseTLS)
+    }
+
     /// Mutant: the end of the time keeps every job.
     @Test(arguments: [true, false]) func timeEndsRecording(_ keepsAtEnd: Bool) async throws {
         var plan = try world.plan(for: 20)

@@ -15,6 +15,7 @@ struct RecordingWorld {
     let clock = ManualClock()
     let sleeper = ManualDurationClock()
     let mode = Mutexed(OfflineMode.automatic)
+    let clientsUseTLS = Mutexed(false)
     let keeper: RecordingKeeper
 
     init() {
@@ -25,6 +26,7 @@ struct RecordingWorld {
             sleeper: sleeper,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             mode: { [mode] in mode.value },
+            statesHTTPS: { [clientsUseTLS] in clientsUseTLS.value },
             makePartition: { random.change { JobPartition(using: &$0) } },
             open: { [addresses] run, observe in try addresses.open(run, observe) }
         )
@@ -74,6 +76,7 @@ final class Addresses: Sendable {
     struct Failure: Error {}
 
     private let observers = Mutex<[String: @Sendable (JobExchange) -> Void]>([:])
+    private let uses = Mutex<[String: JobRun.Use]>([:])
     let fails = Mutexed(false)
 
     var openCount: Int { observers.withLock { $0.count } }
@@ -84,6 +87,7 @@ final class Addresses: Sendable {
     ) throws -> RecordingKeeper.Address {
         if fails.value { throw Failure() }
         observers.withLock { $0[run.partition] = observe }
+        uses.withLock { $0[run.partition] = run.use }
         return RecordingKeeper.Address("http://127.0.0.1/\(run.partition)") { [self] in
             observers.withLock { $0[run.partition] = nil }
         }
@@ -91,9 +95,13 @@ final class Addresses: Sendable {
 
     /// Reports an exchange at an address.
     func take(_ exchange: JobExchange, at url: String?) {
-        let partition = url?.split(separator: "/").last.map(String.init) ?? ""
-        observers.withLock { $0[partition] }?(exchange)
+        observers.withLock { $0[partition(of: url)] }?(exchange)
     }
+
+    /// Returns the use with which an address was opened.
+    func use(at url: String?) -> JobRun.Use? { uses.withLock { $0[partition(of: url)] } }
+
+    private func partition(of url: String?) -> String { url?.split(separator: "/").last.map(String.init) ?? "" }
 }
 
 /// The jobs of a store, in memory.
