@@ -1,4 +1,5 @@
 public import Holdfast
+import HoldfastConfiguration
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -15,13 +16,15 @@ extension FleetConnector {
     /// unreachable: sharing starts when the server can be reached.
     public static var redis: FleetConnector {
         FleetConnector { file, store, logger in
-            try FleetMember(
+            let member = try FleetMember(
                 file,
                 store: store,
                 environment: ProcessInfo.processInfo.environment,
                 version: "",
                 logger: logger
             )
+            member?.resolve(by: RuledURLs(rules: file.rules))
+            return member
         }
     }
 }

@@ -139,6 +139,10 @@ package final class FleetMember: FleetMembership {
         return settings
     }
 
+    /// Sets where this node stores the responses to the URLs that clients request. Call this before
+    /// ``run()``.
+    package func resolve(by places: any OriginURLFinding) { sharing.resolve(by: places) }
+
     /// Starts journaling the store's purges. Call this before anything can purge.
     package func join() async {
         do {

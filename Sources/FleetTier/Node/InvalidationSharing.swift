@@ -1,4 +1,5 @@
 package import HTTPCache
+package import HTTPCacheOperations
 import HTTPCacheSemantics
 package import Logging
 import Synchronization
@@ -40,6 +41,7 @@ package actor InvalidationSharing {
     package nonisolated let status: SharingStatus
     /// Decides whether other nodes' responses are current; `nil` if only invalidations are shared.
     private let purges: PurgeView?
+    private nonisolated let places = Mutex<(any OriginURLFinding)?>(nil)
     private var generator: any RandomNumberGenerator & Sendable
 
     private(set) var follower: Follower?
@@ -118,6 +120,16 @@ package actor InvalidationSharing {
     var engineTime: EngineTime { EngineTime(milliseconds: wall.now().milliseconds + offset) }
 
     func setIdentity(_ identity: NodeIdentity) { self.identity = identity }
+
+    /// Sets where this node stores the responses to the URLs that clients request. Purges of URLs
+    /// and prefixes also cover these places, in addition to those that the accepting node found.
+    package nonisolated func resolve(by places: any OriginURLFinding) {
+        self.places.withLock { $0 = places }
+    }
+
+    private func resolved(_ invalidation: FleetInvalidation) -> FleetInvalidation {
+        places.withLock { $0 }.map { invalidation.resolved(by: $0) } ?? invalidation
+    }
 
     // MARK: Secrets
 
@@ -295,7 +307,7 @@ package actor InvalidationSharing {
         let issuedAt = min(EngineOffset(milliseconds: offset).timestamp(record.issuedAt), record.issuedLocally)
         let oldest = wall.now().adding(.zero - Self.removalTime)
         if effect == .remove, issuedAt < oldest { effect = .mark(.unspecified) }
-        return FleetInvalidation(id: record.id, scope: scope, effect: effect, issuedAt: issuedAt)
+        return resolved(FleetInvalidation(id: record.id, scope: scope, effect: effect, issuedAt: issuedAt))
     }
 
     /// Publishes waiting invalidations in order.
@@ -326,7 +338,7 @@ package actor InvalidationSharing {
                     for (invalidation, place) in zip(waiting[positions.count...], places) {
                         // Note the purge before it counts as published, so that it is known at
                         // every moment.
-                        purges?.note(invalidation.scope, at: place)
+                        purges?.note(resolved(invalidation), at: place)
                         positions[invalidation.id] = place
                     }
                 }

@@ -27,6 +27,10 @@ struct KnownPurges: Sendable {
 
     mutating func raiseLowWaterMark(to position: LogPosition) { lowWaterMark = max(lowWaterMark, position) }
 
+    mutating func note(_ invalidation: FleetInvalidation, at position: LogPosition) {
+        for part in invalidation.parts { note(part.scope, at: position) }
+    }
+
     mutating func note(_ scope: InvalidationScope, at position: LogPosition) {
         switch scope {
         case .all: lastOfAll = max(lastOfAll, position)

@@ -60,15 +60,15 @@ package final class PurgeView: Sendable {
     /// Records that the retained log has been read.
     func setKnown(_ known: KnownPurges) { state.withLock { $0.known = known } }
 
-    func note(_ scope: InvalidationScope, at position: LogPosition) {
-        state.withLock { $0.known?.note(scope, at: position) }
+    func note(_ invalidation: FleetInvalidation, at position: LogPosition) {
+        state.withLock { $0.known?.note(invalidation, at: position) }
     }
 
     /// Records that entries of the log are applied here.
     func apply(_ reading: Follower.Reading) {
         state.withLock { state in
             for case .apply(let invalidation, let position) in reading.steps {
-                state.known?.note(invalidation.scope, at: position)
+                state.known?.note(invalidation, at: position)
             }
             // An entry that could not be decrypted may be a purge of any response.
             for position in reading.unopened { state.known?.note(.all, at: position) }

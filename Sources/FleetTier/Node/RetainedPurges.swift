@@ -35,7 +35,12 @@ struct RetainedPurges: Sendable {
             case .marker: break
             // An unreadable entry may be a purge of any response.
             case .unreadable: known.note(.all, at: entry.position)
-            case .purge(let sealed): known.note(open(sealed)?.scope ?? .all, at: entry.position)
+            case .purge(let sealed):
+                guard let invalidation = open(sealed) else {
+                    known.note(.all, at: entry.position)
+                    break
+                }
+                known.note(invalidation, at: entry.position)
             }
         }
         position = last.position

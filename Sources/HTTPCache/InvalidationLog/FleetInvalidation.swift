@@ -7,6 +7,19 @@ package struct FleetInvalidation: Hashable, Sendable {
     package var effect: InvalidationEffect
     /// When the invalidation took effect on the node that issued it.
     package var issuedAt: Timestamp
+    /// The scopes that the rules and routes of the node that applies it add to ``scope``. They are
+    /// neither journaled nor published.
+    package var localScopes: [InvalidationScope] = []
+
+    /// The scopes to invalidate here, each with its effect.
+    ///
+    /// ``localScopes`` are only marked. The node reads each scope as if a client requested it, even
+    /// an origin's URL, so they may cover responses that no operator named.
+    package var parts: [(scope: InvalidationScope, effect: InvalidationEffect)] {
+        var parts: [(scope: InvalidationScope, effect: InvalidationEffect)] = [(scope, effect)]
+        for scope in localScopes { parts.append((scope: scope, effect: .mark(.unspecified))) }
+        return parts
+    }
 
     package init(id: PurgeID, scope: InvalidationScope, effect: InvalidationEffect, issuedAt: Timestamp) {
         self.id = id

@@ -74,7 +74,7 @@ public struct TargetPrefix: Sendable, Hashable {
     }
 
     /// The shortest target that the prefix covers.
-    private var target: TargetURI {
+    package var target: TargetURI {
         let question = requestTarget.firstIndex(of: "?")
         return TargetURI(
             scheme: scheme,

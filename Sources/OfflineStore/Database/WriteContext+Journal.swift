@@ -62,12 +62,14 @@ extension WriteContext {
     func apply(_ invalidation: FleetInvalidation, at position: LogPosition, now: Timestamp) throws -> Bool {
         if try notePosition(position, of: invalidation.id) { return false }
         let id = try insert(invalidation, at: position)
-        do {
-            _ = try invalidate(invalidation.scope, invalidation.effect, at: now)
-        } catch let error as StoreError where error.code == .busy {
-            // Too many removals are unfinished. Reading the log must not wait for them, so the
-            // responses are marked instead.
-            _ = try invalidate(invalidation.scope, .mark(.unspecified), at: now)
+        for (scope, effect) in invalidation.parts {
+            do {
+                _ = try invalidate(scope, effect, at: now)
+            } catch let error as StoreError where error.code == .busy {
+                // Too many removals are unfinished. Reading the log must not wait for them, so the
+                // responses are marked instead.
+                _ = try invalidate(scope, .mark(.unspecified), at: now)
+            }
         }
         if id % Self.looks == 0 { try shortenJournal() }
         return true

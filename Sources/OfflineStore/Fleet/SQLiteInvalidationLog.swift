@@ -84,7 +84,7 @@ final class SQLiteInvalidationLog: InvalidationLog {
         let earlier = held.withLock { $0 }
         var later: Set<PurgeID> = []
         for step in steps {
-            let (scope, effect): (InvalidationScope, InvalidationEffect)
+            let parts: [(scope: InvalidationScope, effect: InvalidationEffect)]
             switch step {
             case .apply(let invalidation, _):
                 later.insert(invalidation.id)
@@ -93,13 +93,15 @@ final class SQLiteInvalidationLog: InvalidationLog {
                 guard !earlier.contains(invalidation.id),
                     try !core.read({ connection, _ in try connection.isJournaled(invalidation.id) })
                 else { continue }
-                (scope, effect) = (invalidation.scope, invalidation.effect)
-            case .distrust: (scope, effect) = (.all, .mark(.unspecified))
+                parts = invalidation.parts
+            case .distrust: parts = [(.all, .mark(.unspecified))]
             case .republish: continue
             }
-            // This throws the disk's error, but the invalidation is in effect anyway.
-            _ = try? await writer.hold([scope], effect, at: now, isOwn: false, because: error)
-            core.changes.publish(StoreChange(.invalidated, scope))
+            for (scope, effect) in parts {
+                // This throws the disk's error, but the invalidation is in effect anyway.
+                _ = try? await writer.hold([scope], effect, at: now, isOwn: false, because: error)
+                core.changes.publish(StoreChange(.invalidated, scope))
+            }
         }
         held.withLock { $0 = later }
     }
@@ -114,7 +116,7 @@ final class SQLiteInvalidationLog: InvalidationLog {
                 switch step {
                 case .apply(let invalidation, let position):
                     guard try context.apply(invalidation, at: position, now: now) else { continue }
-                    fresh.append(invalidation.scope)
+                    fresh += invalidation.parts.map { $0.scope }
                     count += 1
                 case .republish(let after, let before): try context.republish(after: after, before: before)
                 case .distrust:

@@ -164,7 +164,7 @@ struct GatewayStart: Sendable {
             accessLog: accessLog
         )
         let configuration = ReloadableConfiguration(settings, named, parts, logger: logger)
-        if let member { configuration.files.add(Self.files(of: member)) }
+        if let member { Self.configure(member, by: configuration) }
         let recordings = job == nil ? makeRecordings(engine, store, configuration) : nil
         let operations = EngineOperations(
             engine: engine,
@@ -198,9 +198,11 @@ struct GatewayStart: Sendable {
         )
     }
 
-    /// The files of the fleet, which are read again with the others.
-    private static func files(of member: FleetMember) -> RereadFiles.Source {
-        .init(reread: { member.rereadFiles() }, problems: { member.rejectedFiles })
+    /// Connects a member of a fleet to the configuration. A reload rereads the member's files, and
+    /// the member resolves clients' URLs by the routes and rules in force.
+    private static func configure(_ member: FleetMember, by configuration: ReloadableConfiguration) {
+        configuration.files.add(.init(reread: { member.rereadFiles() }, problems: { member.rejectedFiles }))
+        member.resolve(by: configuration)
     }
 
     private func makeEngine(

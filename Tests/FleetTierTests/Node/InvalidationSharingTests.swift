@@ -112,6 +112,27 @@ import Testing
         }
     }
 
+    /// While a change of the routes reaches one node after the other, the nodes store the responses
+    /// to a URL in different places. Mutants: `sharing-routes-of-this-node-are-ignored`,
+    /// `sharing-routes-of-this-node-remove`.
+    @Test func eachNodeResolvesClientsURLsByItsOwnRoutes() async throws {
+        let engine = engine()
+        let nodes = try (0..<2).map { try Node($0, engine) }
+        nodes[1].sharing.resolve(by: GatewayPlaces())
+        let keys = try ["/url", "/under/prefix", "/removed", "/changed"].map { try key($0) }
+        try await run(nodes) {
+            for node in nodes { try await node.wait { $0.sharing.status.state == .following } }
+            for key in keys { try await nodes[1].put(key) }
+            try await nodes[0].purge(.target(TargetURI("http://gw.example/url")))
+            try await nodes[0].purge(.prefix(TargetPrefix("http://gw.example/under/")))
+            try await nodes[0].purge(.target(TargetURI("http://gw.example/removed")), .remove)
+            try await nodes[0].purge(.target(TargetURI("http://gw.example/changed")), .mark(.unsafeMethod))
+            try await nodes[1].wait { $0.sharing.status.counts.applied == 4 }
+            // A removal only marks these places, and an unsafe method concerns no client's URL.
+            #expect(keys.map { nodes[1].isMarked($0) } == [true, true, true, false])
+        }
+    }
+
     @Test func aNodeThatWasCutOffHearsOfItWhenItIsBack() async throws {
         let engine = engine()
         let nodes = try (0..<2).map { try Node($0, engine) }

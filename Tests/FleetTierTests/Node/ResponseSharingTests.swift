@@ -197,6 +197,28 @@ import Testing
         }
     }
 
+    @Test func aResponseThatOwnRoutesLeadToIsNotTakenAgain() async throws {
+        let fleet = Fleet()
+        let nodes = try (0..<2).map { try fleet.node($0) }
+        nodes[1].sharing.resolve(by: GatewayPlaces())
+        for path in ["/x", "/y"] {
+            fleet.origin.script(url(path), .ok("old", fields: fresh), .ok("new", fields: fresh))
+        }
+        try await run(nodes) {
+            for path in ["/x", "/y"] { _ = try await nodes[0].get(path) }
+            try await nodes[0].untilPut(2)
+            for path in ["/x", "/y"] {
+                try await nodes[0].purge(.target(TargetURI("http://gw.example\(path)")))
+            }
+            try await nodes[1].wait { $0.sharing.status.counts.applied == 2 }
+            try await nodes[1].expect("new", at: "/x")
+            // A node that joins knows it from the retained log.
+            let late = try fleet.node(2)
+            late.sharing.resolve(by: GatewayPlaces())
+            try await run([late]) { try await late.expect("new", at: "/y") }
+        }
+    }
+
     @Test func aPurgeOfThisNodeCountsBeforeItIsPublished() async throws {
         let fleet = Fleet()
         let nodes = try (0..<2).map { try fleet.node($0) }

@@ -1,4 +1,5 @@
 import HTTPCache
+import HTTPCacheOperations
 import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastTesting
@@ -6,6 +7,18 @@ import NIOCore
 import Testing
 
 @testable import FleetTier
+
+/// Leads from the host `gw.example` to the origin `a.example`, as the routes of one node do.
+struct GatewayPlaces: OriginURLFinding {
+    func originURLs(of url: TargetURI) -> [OriginURL] {
+        guard url.host == "gw.example", let place = try? TargetURI("https://a.example\(url.requestTarget)") else {
+            return []
+        }
+        return [OriginURL(place)]
+    }
+
+    func originPrefixes(of prefix: TargetURI) -> [OriginURL] { originURLs(of: prefix) }
+}
 
 /// A fleet's keys, and a response to share.
 struct ResponseBench {

@@ -154,6 +154,25 @@ extension InvalidationLogContract {
             try await tested.log.append([step], through: tested.cursor(2), at: InvalidationLogUnderTest.now)
             tested.findings.equal(try await tested.mark(key), nil, "the response")
         },
+        Rule("Places that this node's routes add are marked, even by a removal, and are not journaled.") { tested in
+            try await tested.join()
+            let keys = try ["/named", "/added", "/other"].map { try tested.stores.key($0) }
+            for key in keys { try await tested.put(key) }
+            var foreign = tested.foreign(.key(keys[0]), .remove)
+            foreign.localScopes = [.key(keys[1])]
+            let fresh = try await tested.log.append(
+                [.apply(foreign, tested.place(2))],
+                through: tested.cursor(2),
+                at: InvalidationLogUnderTest.now
+            )
+            tested.findings.equal(fresh, 1, "new invalidations")
+            tested.findings.equal(try await tested.mark(keys[0]), nil, "the named response")
+            tested.findings.equal(try await tested.mark(keys[1]), true, "the mark of the added response")
+            tested.findings.equal(try await tested.mark(keys[2]), false, "the mark of the other response")
+            let journaled = try await tested.log.since(.zero, limit: 9).map(\.scope)
+            tested.findings.equal(journaled, [.key(keys[0])], "the journal")
+            tested.findings.equal(try await tested.waiting().count, 0, "waiting invalidations")
+        },
         Rule("A known invalidation moves its position and is not applied again.") { tested in
             try await tested.join()
             let key = try tested.stores.key("/once")

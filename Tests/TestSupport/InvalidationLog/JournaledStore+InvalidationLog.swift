@@ -72,8 +72,8 @@ extension JournaledStore: InvalidationLog {
                     case .apply(let invalidation, let position):
                         if journal.note(position, of: invalidation.id) { continue }
                         journal.add(invalidation, at: position)
-                        _ = content.invalidate(invalidation.scope, invalidation.effect)
-                        fresh.append(invalidation.scope)
+                        for (scope, effect) in invalidation.parts { _ = content.invalidate(scope, effect) }
+                        fresh += invalidation.parts.map { $0.scope }
                         count += 1
                     case .republish(let after, let before): journal.republish(after: after, before: before)
                     case .distrust:
