@@ -50,6 +50,10 @@ package struct PurgeRequest: Sendable, Hashable, Encodable {
     /// The time limit for reaching the level, such as `5s` or `500ms`; `nil` uses
     /// ``PurgeWait/limit(for:)``.
     package var within: String?
+    /// The URL of a PURGE request, whose route has already led to ``select``. It is not resolved
+    /// here, where the request's fields may have decided the route, but at the other nodes of a
+    /// fleet. Not part of the JSON, nor of the history.
+    package var clientURL: String?
     /// The origin's URLs and prefixes for those in ``select`` that clients request from a gateway.
     /// See ``resolved(by:)``. They are not part of the JSON.
     private var atOrigins = Selection()
@@ -167,6 +171,7 @@ package struct PurgeRequest: Sendable, Hashable, Encodable {
         for prefix in atOrigins.prefixes {
             scopes += try TargetURI.readings(of: prefix).map { .prefix(TargetPrefix($0)) }
         }
+        if let clientURL { scopes += ((try? TargetURI.readings(of: clientURL)) ?? []).map { .target($0) } }
         for (index, host) in select.hosts.enumerated() {
             try Self.checkHost(index, host)
             scopes.append(.host(try Self.checked("hosts", index, host) { try TargetHost($0) }))

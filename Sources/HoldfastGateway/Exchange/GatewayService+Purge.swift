@@ -66,10 +66,10 @@ extension GatewayService {
             throw Rejection(problem: .invalidPurge("No response can be stored under this URL."))
         }
         try refuseMisdirected(target, request, routes, choice)
+        let scheme = requester.scheme(of: request.fields, by: inForce.configuration)
+        let url = request.authority.map { "\(scheme)://\($0)\(request.target)" }
         if PurgePattern.prefix(of: target.uri) != nil {
             // The command also takes the client's URL. Clients do not learn the origin's.
-            let scheme = requester.scheme(of: request.fields, by: inForce.configuration)
-            let url = request.authority.map { "\(scheme)://\($0)\(request.target)" }
             let prefix = url.flatMap(PurgePattern.prefix).map { Redaction.uriText($0) } ?? "URL"
             throw Rejection(
                 problem: .invalidPurge(
@@ -86,6 +86,7 @@ extension GatewayService {
             return TargetURI(request: copy)
         }
         purge.urls = copies.flatMap { engine.keyedTargets(of: $0) }.map(\.uri)
+        purge.clientURL = url
         return purge
     }
 }

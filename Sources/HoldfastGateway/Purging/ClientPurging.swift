@@ -21,6 +21,9 @@ public protocol ClientPurging: Sendable {
 public struct ClientPurge: Sendable, Hashable {
     /// The target URIs at the origin, as responses are stored; empty if tags are named.
     public var urls: [String] = []
+    /// The URL that the client requests, which the other nodes of a fleet resolve by their own
+    /// routes; `nil` if tags are named, or if the request has no host.
+    public var clientURL: String?
     /// The tags of responses.
     public var tags: [String] = []
     /// Whether to also remove offline copies. If `false`, the responses only expire.

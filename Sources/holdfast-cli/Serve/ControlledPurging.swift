@@ -57,7 +57,8 @@ final class ControlledPurging: ClientPurging {
         var selection = PurgeRequest.Selection()
         selection.urls = purge.urls
         selection.tags = purge.tags
-        let request = PurgeRequest(selection, action: purge.removes ? .remove : .expire, reason: "PURGE")
+        var request = PurgeRequest(selection, action: purge.removes ? .remove : .expire, reason: "PURGE")
+        request.clientURL = purge.clientURL
         let reply = await control.purge(request, by: client)
         return ClientPurgeResponse(status: reply.status, json: reply.json, retryAfter: reply.retryAfter)
     }

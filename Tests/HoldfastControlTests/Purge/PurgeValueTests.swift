@@ -69,6 +69,23 @@ import Testing
         #expect(!json.contains("o.example/v1") && json.contains("gw"))
     }
 
+    /// The route of a PURGE request may depend on its fields. Its URL is for the other nodes of a
+    /// fleet, which resolve it by their own routes.
+    @Test func urlOfAPURGERequestIsNotResolvedHere() throws {
+        var select = PurgeRequest.Selection()
+        select.urls = ["https://o.example/c"]
+        var purge = PurgeRequest(select)
+        purge.clientURL = "http://gw/a?token=S1"
+        let expected = try ["https://o.example/c", "http://gw/a?token=S1"]
+            .map { InvalidationScope.target(try TargetURI($0)) }
+        #expect(try purge.resolved(by: Places()).scopes() == expected)
+        let json = String(decoding: try JSONEncoder().encode(purge), as: UTF8.self)
+        #expect(!json.contains("gw"))
+        // A URL that cannot be parsed does not keep the purge from the origin's URL.
+        purge.clientURL = "http://a b/"
+        #expect(try purge.scopes().count == 1)
+    }
+
     @Test(
         arguments: [
             ("/item/.*", "/item/"), ("https://a.example/item*", "https://a.example/item"), ("/a/(.*)$", "/a/"),

@@ -137,6 +137,7 @@ import Testing
             let purge = try #require(purger.purges.first)
             #expect(purge.tags == tags && purge.removes == removes)
             #expect(purge.urls == (tags.isEmpty ? [origin.url + "/a"] : []))
+            #expect(purge.clientURL == (tags.isEmpty ? "http://gateway.example/a" : nil))
             #expect(origin.connectionCount == 0)
         }
     }
@@ -174,6 +175,8 @@ import Testing
             #expect(statuses == [200, 200, 404, 400, 400])
             let urls = [[origin.url + "/api/a?b=%20c&token=S1"], ["http://kept.example/k/a"]]
             #expect(purger.purges.map(\.urls) == urls)
+            let clients = ["http://gateway.example/v1/a?b=%20c&token=S1", "http://kept.example/a"]
+            #expect(purger.purges.compactMap(\.clientURL) == clients)
             #expect(origin.connectionCount == 0)
         }
     }
