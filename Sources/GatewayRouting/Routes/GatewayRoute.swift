@@ -147,6 +147,13 @@ public struct GatewayRoute: Sendable, Hashable {
         return keepsTargets ? target : originPrefix.path(before: rest)
     }
 
+    /// Returns the path and query that clients request for a target at the origin; `nil` if the
+    /// route does not lead there. The reverse of ``path(for:)``.
+    func clientPath(of target: TargetURI) -> String? {
+        guard let rest = originPrefix.rest(of: target.requestTarget) else { return nil }
+        return keepsTargets ? target.requestTarget : prefix.path(before: rest)
+    }
+
     /// Returns the authority of a request to the origin. The authority is part of the key, and is
     /// sent to the origin.
     package func authority(for host: RequestedHost?) -> String {
@@ -191,8 +198,9 @@ public struct GatewayRoute: Sendable, Hashable {
         return part.map { finds($0) } ?? false
     }
 
-    /// Whether a client that names a host may get the response that is stored for a target.
-    package func finds(_ target: TargetURI) -> Bool {
+    /// Whether a client that names a host may get the response that is stored for a target, if its
+    /// request takes this route: see ``ClientRoutes``.
+    func finds(_ target: TargetURI) -> Bool {
         guard mayLead(to: target), preservesHost, !forwards else { return mayLead(to: target) }
         guard pattern.includes(target), let host = RequestedHost(target.authority) else { return false }
         return authorities(for: host).contains(target.authority)

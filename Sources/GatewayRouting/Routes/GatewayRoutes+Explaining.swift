@@ -109,10 +109,6 @@ extension GatewayRoutes {
     /// and which hosts these are is not known.
     package func keepsClientsHosts(of url: TargetURI) -> Bool { preserved(of: url) == nil }
 
-    /// Returns whether a client's request on any route has a target. If not, no client finds the
-    /// response that is stored for it.
-    package func find(_ target: TargetURI) -> Bool { routes.contains { $0.finds(target) } }
-
     private func leads(_ route: GatewayRoute, to url: TargetURI) -> Bool {
         if route.forwards { return route.mayLead(to: url) }
         return route.origin.scheme == url.scheme && route.origin.host == url.host && route.origin.port == url.port

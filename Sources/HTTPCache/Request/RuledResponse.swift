@@ -46,11 +46,14 @@ package struct RuledResponse: Sendable {
     let policy: CachePolicy
     /// The rules for requests with its method and target.
     let rules: RequestRules
+    /// The response as it was stored.
+    let stored: StoredResponse
 
     /// - Parameters:
     ///   - rules: the rules; `nil` for none.
     ///   - policy: the policy of the cache that stored the response.
     package init(_ stored: StoredResponse, rules: (any ExchangeRules)?, policy: CachePolicy) {
+        self.stored = stored
         let parts = stored.key.components
         request = HTTPRequest(
             method: parts.method,

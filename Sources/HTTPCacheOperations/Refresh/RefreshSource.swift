@@ -16,7 +16,7 @@ package struct RefreshTarget: Sendable, Hashable {
     package init?(key: StoreKey, repeatedFields: HTTPFields) {
         let parts = key.components
         guard case .common = parts.partition, parts.method == .get, parts.content == nil,
-            !repeatedFields.contains(where: Self.isWithheld)
+            !repeatedFields.contains(where: \.isWithheld)
         else { return nil }
         var fields = repeatedFields
         fields.restoreListedValues()
@@ -27,16 +27,6 @@ package struct RefreshTarget: Sendable, Hashable {
             path: parts.target.requestTarget,
             headerFields: fields
         )
-    }
-
-    /// Returns whether the store keeps an HMAC (64 hexadecimal digits) instead of the field's
-    /// value, as it does for credentials and for the field that names a principal.
-    private static func isWithheld(_ field: HTTPField) -> Bool {
-        if CredentialPartition.isCredential(field) { return true }
-        // The values from a chain of proxies are kept only for comparison.
-        if field.name == .clientScheme, field.value.contains(ClientScheme.separator) { return true }
-        return field.value.utf8.count == 64
-            && field.value.utf8.allSatisfy { $0.isHexDigit && $0 == $0.asciiLowercased }
     }
 }
 

@@ -132,6 +132,19 @@ extension GatewayRoutes {
     }
 }
 
+extension ClientRoutes {
+    /// Reads the routes of a configuration file, for tools.
+    ///
+    /// - Throws: `ConfigurationError`
+    package init(of configuration: HoldfastConfiguration.Configuration) throws {
+        self.init(
+            try GatewayRoutes(of: configuration),
+            FixedRoutes(configuration.fixedRoutes),
+            schemes: configuration.clientSchemes
+        )
+    }
+}
+
 extension HoldfastConfiguration.Configuration {
     /// Returns the ports on which a gateway listens: for clients, control and metrics.
     fileprivate func ownPorts(with listeners: [GatewayListener]) -> Set<UInt16> {

@@ -16,7 +16,17 @@ struct Check: AsyncParsableCommand {
 
             An invalid file prints one line per finding to standard error. A valid file prints the effective value of each setting, defaults included, the responses that its \
             routes cannot serve offline because of a directive that no rule overrides (must-revalidate, proxy-revalidate, no-cache or s-maxage), and a summary. With '--store', the command also counts \
-            the stored responses; the store is opened read-only. 'route' counts responses to which no route leads anymore, and 'scheme' those that no client finds because 'listen' or 'clients.trusted' changed which schemes clients use.
+            the stored responses that would get 504 offline, now or as soon as they are stale; the store is opened read-only. Each is counted under one reason:
+
+              route          no client gets it: no route leads there, or another route comes first, such as one with 'respond'.
+              scheme         no client finds it, because 'listen' or 'clients.trusted' changed which schemes clients use.
+              bypass         rules no longer look it up (bypass, credentials, store.methods, store.statuses).
+              key            rules look it up under another key or variant. 'holdfast rules apply' moves it, if possible.
+              stale.offline  it is staler than 'stale.offline' allows.
+              stale-error    it is an error, such as 404, which is served only while it is fresh.
+              partial        it is a part, which only requests for its bytes get.
+
+            Any other reason is the directive that forbids stale use, or 'invalidated' by an unsafe request.
 
             A value with variables is shown as written, such as '${NAME}', and never with the variable's value. Findings name the file and line, also in files of 'include'.
 
@@ -101,7 +111,12 @@ struct Check: AsyncParsableCommand {
         var warnings = try ConfigurationCheck.warnings(of: configuration, gateway)
         if gateway != nil, let warning = warningOfNoStore(configuration) { warnings.append(warning) }
         if let warning = warningOfNoRoutes(configuration) { warnings.append(warning) }
-        var offline = OfflineResponses(gateway?.routes, configuration.rules, schemes: configuration.clientSchemes)
+        var offline = OfflineResponses(
+            gateway?.routes,
+            FixedRoutes(configuration.fixedRoutes),
+            configuration.rules,
+            schemes: configuration.clientSchemes
+        )
         if let store {
             do {
                 try await count(store, &offline)

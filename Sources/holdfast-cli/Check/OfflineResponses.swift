@@ -6,9 +6,9 @@ import Holdfast
 import HoldfastConfiguration
 import HoldfastGateway
 
-/// The responses that are not served offline: a directive forbids stale use and no rule overrides
-/// the directive, no route leads to the response anymore, or it was stored for clients that use
-/// another scheme. A gateway returns 504 for them. RFC 9111 §4.2.4
+/// The responses that are not served offline, at the latest once they are stale: a directive or a
+/// limit forbids stale use, rules exclude them or change their keys, no route leads to them, they
+/// were stored for clients that use another scheme, or they are errors or parts. RFC 9111 §4.2.4
 struct OfflineResponses {
     /// One route.
     struct Route: Encodable {
@@ -34,8 +34,8 @@ struct OfflineResponses {
     struct Stored: Encodable {
         var responses = 0
         var refused = 0
-        /// The number of responses that each directive refuses, and the numbers for ``route`` and
-        /// ``scheme``.
+        /// The number of responses for each reason: ``route``, ``scheme``, or one that
+        /// `RuledResponse.offlineRefusal(at:)` returns.
         var refusedBy: [String: Int] = [:]
         /// Some of the refused responses, with their secrets replaced.
         var examples: [String] = []
@@ -65,7 +65,7 @@ struct OfflineResponses {
     /// examined.
     private(set) var others: Stored?
     private let gateway: [GatewayRoute]
-    private let routing: GatewayRoutes?
+    private let routing: ClientRoutes?
     private let rules: RuleSet
     /// The schemes that clients use; empty for a library.
     private let schemes: Set<String>
@@ -79,11 +79,13 @@ struct OfflineResponses {
     /// Determines the effect of the rules, without a store.
     ///
     /// - Parameters:
-    ///   - routing: the gateway's routes; `nil` for a library, which is a private cache.
+    ///   - served: the gateway's routes with an origin; `nil` for a library, which is a private
+    ///     cache.
+    ///   - fixed: the gateway's routes with `respond`.
     ///   - schemes: the schemes that the gateway's clients use; empty for a library.
-    init(_ routing: GatewayRoutes?, _ rules: RuleSet, schemes: Set<String>) {
-        let gateway = routing?.routes ?? []
-        self.routing = routing
+    init(_ served: GatewayRoutes?, _ fixed: FixedRoutes, _ rules: RuleSet, schemes: Set<String>) {
+        routing = served.map { ClientRoutes($0, fixed, schemes: schemes) }
+        let gateway = served?.routes ?? []
         self.gateway = gateway
         self.schemes = schemes
         self.rules = rules
@@ -146,35 +148,25 @@ struct OfflineResponses {
     mutating func count(_ store: CacheManager) async throws {
         var counts = Array(repeating: Stored(), count: routes.count)
         var others = Stored()
+        let policy = CachePolicy(kind: gateway.isEmpty ? .private : .shared)
+        let now = SystemWallClock().now()
         for try await entry in store.entries(.response) {
             guard case .response(let key)? = entry.key, let response = try await store.response(of: entry) else {
                 continue
             }
-            let components = key.components
-            let request = HTTPRequest(
-                method: components.method,
-                scheme: components.target.scheme,
-                authority: components.target.authority,
-                path: components.target.requestTarget
-            )
             // No route serves the responses of a job.
             if entry.partition == .job { continue }
-            // If a rule stores a response for a single principal, it is treated as in a private
-            // cache.
-            var policy = CachePolicy(kind: gateway.isEmpty || entry.partition == .principal ? .private : .shared)
-            policy.overriding = rules.rules(for: request)
+            let target = key.components.target
             let ruled = RuledResponse(response, rules: rules, policy: policy)
             let refused: String? =
-                if routing?.find(components.target) == false {
+                if routing?.find(target) == false {
                     Stored.route
                 } else if !ruled.isFound(on: routing, byClientsUsing: schemes) {
                     Stored.scheme
-                } else if case .forbidden(let name) = policy.staleUse(of: response.head) {
-                    name
                 } else {
-                    nil
+                    ruled.offlineRefusal(at: now)
                 }
-            if let index = route(of: components.target, ruled) {
+            if let index = route(of: target, ruled) {
                 counts[index].add(refused, entry.redactedURI)
             } else {
                 others.add(refused, entry.redactedURI)
@@ -227,13 +219,25 @@ struct OfflineResponses {
 }
 
 extension OfflineResponses.Stored {
-    fileprivate mutating func add(_ directive: String?, _ uri: String?) {
+    fileprivate mutating func add(_ reason: String?, _ uri: String?) {
         responses += 1
-        guard let directive else { return }
+        guard let reason else { return }
         refused += 1
-        refusedBy[directive, default: 0] += 1
-        if let uri, examples.count < Self.exampleLimit { examples.append("\(uri) (\(directive))") }
+        refusedBy[reason, default: 0] += 1
+        if let uri, examples.count < Self.exampleLimit { examples.append("\(uri) (\(reason))") }
     }
+
+    /// The reasons that are neither directives nor limits, in words.
+    private static let meanings = [
+        (route, RuleComparison.noRoute + ", so fetched again"),
+        (scheme, "stored for no scheme that clients use ('listen', 'clients.trusted'), so fetched again"),
+        (loss(.bypass), "not looked up ('bypass', 'credentials', 'store.methods', 'store.statuses')"),
+        (loss(.key), "looked up under another key, so fetched again; 'holdfast rules apply' moves it if possible"),
+        (loss(.partial), "a part, which only requests for its bytes get"),
+        (loss(.staleError), "an error, such as 404, which is served only while it is fresh"),
+    ]
+
+    private static func loss(_ loss: RuledResponse.OfflineLoss) -> String { loss.rawValue }
 
     /// Returns lines such as `api: 12 of 340 stored responses would get 504 offline: 9 for
     /// must-revalidate, …`, and examples.
@@ -248,15 +252,8 @@ extension OfflineResponses.Stored {
                 + reasons.map { "\($0.value) for \($0.key)" }.joined(separator: ", ")
         ]
         lines += examples.map { "    \($0)" }
-        if refusedBy[Self.route] != nil {
-            lines.append(
-                "    route: no route leads there ('host', 'path', 'origin', 'preserve-host', ports of 'listen'), so fetched again"
-            )
-        }
-        if refusedBy[Self.scheme] != nil {
-            lines.append(
-                "    scheme: stored for no scheme that clients use ('listen', 'clients.trusted'), so fetched again"
-            )
+        for (reason, meaning) in Self.meanings where refusedBy[reason] != nil {
+            lines.append("    \(reason): \(meaning)")
         }
         return lines
     }

@@ -8,10 +8,10 @@ extension RuledResponse {
     /// - Parameters:
     ///   - routes: the gateway's routes; `nil` for a library.
     ///   - schemes: see `isFound(byClientsUsing:)`.
-    func isFound(on routes: GatewayRoutes?, byClientsUsing schemes: Set<String>) -> Bool {
-        let target = key.components.target
-        guard let routes, routes.find(target) else { return isFound(byClientsUsing: schemes) }
-        return routes.routes.contains { $0.finds(target) && isFound(on: $0, byClientsUsing: schemes) }
+    func isFound(on routes: ClientRoutes?, byClientsUsing schemes: Set<String>) -> Bool {
+        let finding = routes?.routes(to: key.components.target) ?? []
+        return finding.isEmpty
+            ? isFound(byClientsUsing: schemes) : finding.contains { isFound(on: $0, byClientsUsing: schemes) }
     }
 
     /// Returns whether any client of a route finds the response, as far as schemes decide.

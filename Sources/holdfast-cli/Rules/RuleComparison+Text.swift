@@ -1,6 +1,10 @@
 import Holdfast
 
 extension RuleComparison {
+    /// Why no client finds a response anymore, with the settings that decide.
+    static let noRoute =
+        "no route leads there ('host', 'path', 'origin', 'respond', 'preserve-host', ports of 'listen')"
+
     /// Returns human-readable lines.
     ///
     /// - Parameters:
@@ -29,9 +33,7 @@ extension RuleComparison {
         row("lifetime", counts.lifetimes, "fresh for longer or shorter")
         row("staleness", counts.stalenesses, "usable when stale for longer or shorter")
         row("passed by", counts.passedBy, "no longer looked up")
-        let routes =
-            "no route leads there ('host', 'path', 'origin', 'preserve-host', ports of 'listen'); fetched again"
-        row("route", counts.routes, routes)
+        row("route", counts.routes, Self.noRoute + "; fetched again")
         let schemes = "stored for no scheme that clients use ('listen', 'clients.trusted'); fetched again"
         row("scheme", counts.schemes, schemes)
         row("untold", counts.untold, "unknown: the key depends on data that is not stored; not moved")

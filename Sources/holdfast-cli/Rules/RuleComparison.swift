@@ -113,8 +113,8 @@ struct RuleComparison {
     private let old: HoldfastConfiguration.Configuration
     private let new: HoldfastConfiguration.Configuration
     /// The routes of the two files; `nil` for a library.
-    private let oldRoutes: GatewayRoutes?
-    private let newRoutes: GatewayRoutes?
+    private let oldRoutes: ClientRoutes?
+    private let newRoutes: ClientRoutes?
     private let policy: CachePolicy
     private let exampleLimit: Int
     private var byRule: [RuleName: Change] = [:]
@@ -133,8 +133,8 @@ struct RuleComparison {
         self.old = old
         self.new = new
         // Without valid routes, no gateway serves the file.
-        oldRoutes = try? (old.leadsNowhere ? nil : GatewayRoutes(of: old))
-        newRoutes = try? (new.leadsNowhere ? nil : GatewayRoutes(of: new))
+        oldRoutes = try? (old.leadsNowhere ? nil : ClientRoutes(of: old))
+        newRoutes = try? (new.leadsNowhere ? nil : ClientRoutes(of: new))
         self.policy = policy
         self.exampleLimit = exampleLimit
     }

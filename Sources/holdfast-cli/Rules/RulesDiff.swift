@@ -16,7 +16,7 @@ struct RulesDiff: AsyncParsableCommand {
               lifetime   it is fresh for longer or shorter.
               staleness  it may be used stale for longer or shorter, or a directive starts or stops forbidding stale use.
               passed by  no request looks it up anymore: requests bypass the store (bypass, store.methods), or its status is not stored.
-              route      no client finds it anymore, because no route leads to it: 'origin', 'host', 'path' or 'preserve-host' of a route, or a port of 'listen', changed. It is fetched again.
+              route      no client finds it anymore, because no route leads to it: 'origin', 'host', 'path' or 'preserve-host' of a route, a route before it (such as one with 'respond'), or a port of 'listen', changed. It is fetched again.
               scheme     no client finds it anymore, because 'listen' or 'clients.trusted' changes which schemes clients use. It is fetched again.
               untold     unknown, because the change depends on data that is not stored.
 
