@@ -56,12 +56,35 @@ public struct AdHocRequest<Response: Decodable & Sendable>: Endpoint {
     public var retry: RetryPlan?
     /// See ``Endpoint/redirects``.
     public var redirects = RedirectPolicy.reads
+    /// See ``Endpoint/sampleResponse``.
+    public var sampleResponse: SampleResponse?
 
     private var namedMethod: HTTPRequest.Method?
     /// The explicit method. If there is none, POST if the task has content, otherwise GET.
     public var method: HTTPRequest.Method {
         get { namedMethod ?? task.impliedMethod }
         set { namedMethod = newValue }
+    }
+
+    private var ownMutation: Bool?
+    /// See ``Endpoint/isMutation``.
+    public var isMutation: Bool {
+        get { ownMutation ?? isMutationByDefault }
+        set { ownMutation = newValue }
+    }
+
+    private var ownIdempotence: Bool?
+    /// See ``Endpoint/isIdempotent``.
+    public var isIdempotent: Bool {
+        get { ownIdempotence ?? !isMutation }
+        set { ownIdempotence = newValue }
+    }
+
+    private var ownInvalidation: Bool?
+    /// See ``Endpoint/invalidatesTarget``.
+    public var invalidatesTarget: Bool {
+        get { ownInvalidation ?? isMutation }
+        set { ownInvalidation = newValue }
     }
 
     /// Creates a request.

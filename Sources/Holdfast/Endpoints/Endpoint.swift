@@ -197,12 +197,7 @@ extension Endpoint {
     /// No secrets of its own.
     public var secrets: Secrets { Secrets() }
     /// Depends on the method and the task.
-    public var isMutation: Bool {
-        // The document determines the kind of operation, regardless of how it is sent and stored.
-        if case .graphQL(let operation) = task { return operation.kind != .query }
-        if case .expiring = storage, method == .post, task.isKeyed { return false }
-        return !method.isSafe
-    }
+    public var isMutation: Bool { isMutationByDefault }
     /// All requests except mutations.
     public var isIdempotent: Bool { !isMutation }
     /// Determined by the response's own fields. RFC 9111 §3
@@ -237,6 +232,14 @@ extension Endpoint {
     public var redirects: RedirectPolicy { .reads }
     /// No sample.
     public var sampleResponse: SampleResponse? { nil }
+
+    /// Whether the request changes data at the origin, unless the endpoint says otherwise.
+    var isMutationByDefault: Bool {
+        // The document determines the kind of operation, regardless of how it is sent and stored.
+        if case .graphQL(let operation) = task { return operation.kind != .query }
+        if case .expiring = storage, method == .post, task.isKeyed { return false }
+        return !method.isSafe
+    }
 }
 
 /// The response type of an endpoint whose content is ignored.

@@ -122,6 +122,60 @@ import Testing
             #expect(try await fixture.client.stored(request) == nil)
         }
     }
+
+    @Test func mutationsHaveTheDefaultsOfEndpoints() {
+        var request = AdHocRequest<NoContent>("/movie", method: .put)
+        #expect(request.isMutation && request.invalidatesTarget && !request.isIdempotent)
+        request.isMutation = false
+        #expect(!request.invalidatesTarget && request.isIdempotent)
+        request.invalidatesTarget = true
+        request.isIdempotent = false
+        #expect(!request.isMutation && request.invalidatesTarget && !request.isIdempotent)
+
+        let read = AdHocRequest<NoContent>("/movie")
+        #expect(!read.isMutation && !read.invalidatesTarget && read.isIdempotent)
+        var search = AdHocRequest<NoContent>("/search", task: .json(["q": "Stalker"]))
+        #expect(search.isMutation)
+        search.storage = .expiring(.after(.seconds(600)))
+        #expect(!search.isMutation)
+    }
+
+    @Test func idempotentMutationIsRetried() async throws {
+        let retry = RetryPlan(limit: 1, delay: .zero)
+        for isIdempotent in [false, true] {
+            try await ScriptedClient.run(.init(retry: retry)) { fixture in
+                let url = Self.url + "/like"
+                fixture.transport.script(url, method: .put, .status(.serviceUnavailable), .ok(""))
+                var like = AdHocRequest<NoContent>(url, method: .put)
+                like.isIdempotent = isIdempotent
+                let liked = try? await fixture.client.fetch(like)
+                #expect((liked != nil) == isIdempotent)
+                #expect(fixture.transport.requests.count == (isIdempotent ? 2 : 1))
+            }
+        }
+    }
+
+    @Test func targetStaysValidIfTheRequestSaysSo() async throws {
+        try await ScriptedClient.run { fixture in
+            fixture.script("/movie", .fresh("1"))
+            let url = Self.url + "/movie"
+            _ = try await fixture.client.get(url, as: Int.self)
+            fixture.transport.script(url, method: .put, .ok(""))
+            var change = AdHocRequest<NoContent>(url, method: .put)
+            change.invalidatesTarget = false
+            _ = try await fixture.client.fetch(change)
+            #expect(try await fixture.client.get(url, as: Int.self).source == .store)
+        }
+    }
+
+    @Test func sampleIsScripted() async throws {
+        try await ScriptedClient.run { fixture in
+            var request = AdHocRequest<Movie>(Self.url + "/movie")
+            request.sampleResponse = SampleResponse(json: #"{"title":"Stalker"}"#)
+            try fixture.transport.script(samplesOf: request)
+            #expect(try await fixture.client.fetch(request).value.title == "Stalker")
+        }
+    }
 }
 
 extension ScriptedClient {

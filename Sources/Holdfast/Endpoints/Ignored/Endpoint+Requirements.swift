@@ -30,7 +30,7 @@ extension Endpoint {
         case "headers": (try? headers.httpFields().isEmpty) ?? false
         case "principal": principal.asOptional == nil
         case "secrets": secrets.isEmpty
-        case "isMutation": isMutation == DefaultMutation(method: method, task: task, storage: storage).isMutation
+        case "isMutation": isMutation == isMutationByDefault
         case "isIdempotent": isIdempotent == defaults.isIdempotent
         case "storage": storage == .byResponse
         case "rule": rule.asOptional == nil
@@ -51,14 +51,6 @@ extension Endpoint {
         default: false
         }
     }
-}
-
-/// An endpoint that supplies the default of `isMutation`, which depends on other properties.
-private struct DefaultMutation: Endpoint {
-    let path = ""
-    let method: HTTPRequest.Method
-    let task: HTTPTask
-    let storage: CacheRequest.Storage
 }
 
 /// An endpoint that supplies the defaults that depend on whether an endpoint is a mutation.
