@@ -1,4 +1,4 @@
-public import HTTPCache
+package import HTTPCache
 import HTTPCacheSemantics
 import HTTPTypes
 import Logging
@@ -16,7 +16,7 @@ extension ExpiryFixture {
     /// - Returns: the differences from the fixture's expectations; empty if there are none.
     /// - Throws: ``ExpiryFixtureError`` if an instant is invalid, an error of the store, or an
     ///   error that occurs while the response is being stored.
-    public func findings(in makeStore: () async throws -> any ResponseStore) async throws -> [ContractFinding] {
+    package func findings(in makeStore: () async throws -> any ResponseStore) async throws -> [ContractFinding] {
         guard storable ?? true else { return [] }
         var findings: [ContractFinding] = []
         for cache in caches {

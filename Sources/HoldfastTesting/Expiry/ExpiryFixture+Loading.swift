@@ -1,21 +1,21 @@
 #if canImport(FoundationEssentials)
-    public import FoundationEssentials
+    package import FoundationEssentials
 #else
-    public import Foundation
+    package import Foundation
 #endif
 
 /// An error in a fixture file.
-public struct ExpiryFixtureError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct ExpiryFixtureError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The file and the error.
-    public var message: String
+    package var message: String
     /// The message.
-    public var description: String { message }
+    package var description: String { message }
 }
 
 // Without this, `localizedDescription` would state only the type and a number.
 extension ExpiryFixtureError: LocalizedError {
     /// The description.
-    public var errorDescription: String? { description }
+    package var errorDescription: String? { description }
 }
 
 extension ExpiryFixture {
@@ -23,7 +23,7 @@ extension ExpiryFixture {
     ///
     /// - Parameter name: the name used in findings, for example the file's name.
     /// - Throws: ``ExpiryFixtureError``
-    public static func decode(_ json: Data, name: String = "") throws -> ExpiryFixture {
+    package static func decode(_ json: Data, name: String = "") throws -> ExpiryFixture {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
         do {
@@ -38,7 +38,7 @@ extension ExpiryFixture {
     /// Reads all `.json` files in a folder as fixtures, sorted by name.
     ///
     /// - Throws: ``ExpiryFixtureError`` if a file is not a fixture, or a file system error.
-    public static func load(folder: String) throws -> [ExpiryFixture] {
+    package static func load(folder: String) throws -> [ExpiryFixture] {
         try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".json") }.sorted().map {
             file in
             let json = try Data(contentsOf: URL(filePath: folder).appending(path: file))

@@ -1,9 +1,9 @@
-public import HTTPCacheSemantics
+package import HTTPCacheSemantics
 import HTTPTypes
 
 extension ExpiryFixture.Cache {
     /// The policy of this kind of cache.
-    public var policy: CachePolicy { CachePolicy(kind: self == .shared ? .shared : .private) }
+    package var policy: CachePolicy { CachePolicy(kind: self == .shared ? .shared : .private) }
 }
 
 extension ExpiryFixture {
@@ -13,7 +13,7 @@ extension ExpiryFixture {
     ///   default.
     /// - Returns: the differences from the fixture's expectations; empty if there are none.
     /// - Throws: ``ExpiryFixtureError`` if an instant is invalid.
-    public func findings(_ policy: (Cache) -> CachePolicy = { $0.policy }) throws -> [ContractFinding] {
+    package func findings(_ policy: (Cache) -> CachePolicy = { $0.policy }) throws -> [ContractFinding] {
         var findings: [ContractFinding] = []
         for cache in caches {
             let policy = policy(cache)

@@ -8,9 +8,9 @@
 ///
 /// Instants are text such as `2026-03-01T12:00:00Z`, or offsets from the response time, such as
 /// `+61s`, `-5m`, `+1h` or `+2d`. Names use underscores, as in `response_time`. RFC 9111 §4.2
-public struct ExpiryFixture: Decodable, Sendable {
+package struct ExpiryFixture: Decodable, Sendable, CustomStringConvertible {
     /// A kind of cache. RFC 9111 §1
-    public enum Cache: String, Decodable, Sendable {
+    package enum Cache: String, Decodable, Sendable {
         /// A cache for a single user.
         case `private`
         /// A cache shared by many users.
@@ -18,13 +18,13 @@ public struct ExpiryFixture: Decodable, Sendable {
     }
 
     /// A field line, such as `["Cache-Control", "max-age=60"]`.
-    public struct Line: Decodable, Sendable {
+    package struct Line: Decodable, Sendable {
         /// The field's name.
-        public var name: String
+        package var name: String
         /// The field's value.
-        public var value: String
+        package var value: String
         /// Reads a field line.
-        public init(from decoder: any Decoder) throws {
+        package init(from decoder: any Decoder) throws {
             var container = try decoder.unkeyedContainer()
             name = try container.decode(String.self)
             value = try container.decode(String.self)
@@ -32,25 +32,25 @@ public struct ExpiryFixture: Decodable, Sendable {
     }
 
     /// The stored response.
-    public struct Stored: Decodable, Sendable {
+    package struct Stored: Decodable, Sendable {
         /// The original request's fields.
-        public var request: [Line]?
+        package var request: [Line]?
         /// The status code; 200 by default.
-        public var status: Int?
+        package var status: Int?
         /// The response's fields, in order. A name may occur more than once.
-        public var response: [Line]
+        package var response: [Line]
         /// When the request was sent. RFC 9111 §4.2.3
-        public var requestTime: String
+        package var requestTime: String
         /// When the response's head arrived. RFC 9111 §4.2.3
-        public var responseTime: String
+        package var responseTime: String
         /// `never`, an offset from `responseTime`, or an instant.
-        public var explicitExpiry: String?
+        package var explicitExpiry: String?
         /// Whether the response was invalidated after it was stored.
-        public var invalidated: Bool?
+        package var invalidated: Bool?
     }
 
     /// The cache's decision about the stored response.
-    public enum Verdict: String, Decodable, Sendable {
+    package enum Verdict: String, Decodable, Sendable {
         /// The response is served.
         case fresh
         /// The response is served because the request's `max-stale` allows it.
@@ -62,36 +62,36 @@ public struct ExpiryFixture: Decodable, Sendable {
     }
 
     /// The expected behavior. An expectation of `nil` is not checked.
-    public struct Expectation: Decodable, Sendable {
+    package struct Expectation: Decodable, Sendable {
         /// The expected decision.
-        public var verdict: Verdict?
+        package var verdict: Verdict?
         /// The reason for the validation: `stale`, `responseNoCache`, `invalidated`,
         /// `requestNoCache`, `requestMaxAge`, `requestMinFresh`, `requestCredentials`.
-        public var reason: String?
+        package var reason: String?
         /// The freshness lifetime in seconds, or `never`.
-        public var lifetime: Seconds?
+        package var lifetime: Seconds?
         /// The source of the lifetime: `explicitExpiry`, `sMaxage`, `maxAge`, `expires`,
         /// `heuristic`, `none`.
-        public var source: String?
+        package var source: String?
         /// The age in seconds.
-        public var age: Double?
+        package var age: Double?
         /// The remaining lifetime in seconds, or `never`.
-        public var ttl: Seconds?
+        package var ttl: Seconds?
         /// `allowed`, or the name of the directive that forbids stale use.
-        public var staleUse: String?
+        package var staleUse: String?
         /// Whether the response is served in place of a response with status 500, 502, 503 or 504.
         /// RFC 5861 §4
-        public var staleOnError: Bool?
+        package var staleOnError: Bool?
     }
 
     /// A time that may be infinite.
-    public enum Seconds: Decodable, Sendable, Equatable {
+    package enum Seconds: Decodable, Sendable, Equatable {
         /// The time is infinite.
         case never
         /// The time in seconds.
         case number(Double)
         /// Reads a time.
-        public init(from decoder: any Decoder) throws {
+        package init(from decoder: any Decoder) throws {
             let container = try decoder.singleValueContainer()
             if let number = try? container.decode(Double.self) {
                 self = .number(number)
@@ -102,7 +102,7 @@ public struct ExpiryFixture: Decodable, Sendable {
             }
         }
         /// The time in milliseconds; `Int64.max` if it is infinite.
-        public var milliseconds: Int64 {
+        package var milliseconds: Int64 {
             switch self {
             case .never: .max
             case .number(let seconds): Int64((seconds * 1000).rounded())
@@ -111,31 +111,33 @@ public struct ExpiryFixture: Decodable, Sendable {
     }
 
     /// A later instant and the expected behavior.
-    public struct Instant: Decodable, Sendable {
+    package struct Instant: Decodable, Sendable {
         /// An offset from `responseTime` (`+61s`, `-5m`, `+1h`, `+2d`), or an instant.
-        public var at: String
+        package var at: String
         /// The fields of the request that is sent at that instant.
-        public var request: [Line]?
+        package var request: [Line]?
         /// The expected behavior at that instant.
-        public var expect: Expectation
+        package var expect: Expectation
     }
 
     /// The claim that the fixture tests.
-    public var title: String
+    package var title: String
     /// The section of the RFC that contains the claim.
-    public var rfc: String
+    package var rfc: String
     /// The kinds of caches that the claim applies to.
-    public var caches: [Cache]
+    package var caches: [Cache]
     /// Whether a conforming cache may store the response; `nil` means `true`. If `false`, only the
     /// policy is checked.
-    public var storable: Bool?
+    package var storable: Bool?
     /// The stored response.
-    public var stored: Stored
+    package var stored: Stored
     /// The later instants. Each is independent of the others.
-    public var then: [Instant]
+    package var then: [Instant]
     /// The file's name without its extension.
-    public var name = ""
+    package var name = ""
+
+    /// The name, which identifies the fixture in the output of a test.
+    package var description: String { name }
 
     private enum CodingKeys: String, CodingKey { case title, rfc, caches, storable, stored, then }
-
 }

@@ -1,11 +1,7 @@
 import Foundation
-public import HoldfastTesting
-public import Testing
+import HoldfastTesting
 
-extension ExpiryFixture: CustomTestStringConvertible {
-    /// The name of the fixture.
-    public var testDescription: String { name }
-
+extension ExpiryFixture {
     /// The fixtures of `Tests/Fixtures/expiry`.
     static func all(_ file: String = #filePath) throws -> [ExpiryFixture] {
         let tests = URL(filePath: file).deletingLastPathComponent().deletingLastPathComponent()
