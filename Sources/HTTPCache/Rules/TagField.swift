@@ -14,7 +14,7 @@ public enum TagField: String, Sendable, Hashable, CaseIterable {
     case xkey = "xkey"
 
     /// Returns the field with this name, compared case-insensitively; `nil` for any other name.
-    public init?(named name: String) {
+    package init?(named name: String) {
         guard let field = Self.allCases.first(where: { $0.rawValue.lowercased() == name.lowercased() }) else {
             return nil
         }

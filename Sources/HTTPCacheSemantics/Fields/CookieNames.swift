@@ -34,7 +34,7 @@ public struct CookieNames: Sendable, Hashable {
     }
 
     /// Returns whether some name matches both these patterns and another pattern.
-    public func overlaps(_ pattern: String) -> Bool {
+    package func overlaps(_ pattern: String) -> Bool {
         guard pattern.utf8.last == UInt8(ascii: "*") else { return contains(pattern) }
         let prefix = pattern.utf8.dropLast()
         return names.contains { $0.utf8.starts(with: prefix) }

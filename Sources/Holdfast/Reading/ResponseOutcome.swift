@@ -58,7 +58,7 @@ extension HoldfastError {
     /// - Parameters:
     ///   - target: the name of the request, without secrets.
     ///   - body: the part of the content that was read.
-    public init(rejectedStatus status: HTTPResponse.Status, target: String, body: [UInt8]?) {
+    package init(rejectedStatus status: HTTPResponse.Status, target: String, body: [UInt8]?) {
         switch status.outcome {
         case .authenticationError:
             self.init(
