@@ -58,7 +58,8 @@ extension CacheManager {
     /// The result omits a key without a live response. If a key has several variants, the result
     /// has the response that was received last.
     ///
-    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
+    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`; `gone` if another process removes a
+    ///   large body while it is read.
     @concurrent
     public func responses(for keys: [StoreKey]) async throws -> [StoreKey: RawResponse] {
         let now = now()
@@ -83,7 +84,8 @@ extension CacheManager {
     /// live response that was received last, or the response that was received last if none is
     /// live.
     ///
-    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
+    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`; `gone` if another process removes a
+    ///   large body while it is read.
     @concurrent
     public func storedResponses(for keys: [StoreKey]) async throws -> [StoreKey: StoredRawResponse] {
         let now = now()

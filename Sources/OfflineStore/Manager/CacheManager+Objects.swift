@@ -314,8 +314,13 @@ extension CacheManager {
         guard let body, let head = record.objectHead else {
             return core.counters.damagedReads.load(ordering: .relaxed) == damage ? .gone : .damaged
         }
-        let content = try await body.collect(upTo: Int(clamping: record.bodyLength))
-        return .found(LoadedObject(record, head, bytes: Array(content.readableBytesView)))
+        do {
+            let content = try await body.collect(upTo: Int(clamping: record.bodyLength))
+            return .found(LoadedObject(record, head, bytes: Array(content.readableBytesView)))
+        } catch let error as StoreError where error.code == .gone {
+            // Another process, which writes, replaced or removed the object.
+            return .gone
+        }
     }
 
     static let objectQuery = EntryRecord.Query("key_hash = ?1 AND kind = 1")

@@ -129,7 +129,8 @@ extension CacheManager {
     ///
     /// If there are several variants, returns the one that was received last.
     ///
-    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
+    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`; `gone` if another process removes a
+    ///   large body while it is read.
     @concurrent
     public func response(for key: StoreKey) async throws -> RawResponse? {
         let now = now()
@@ -143,7 +144,8 @@ extension CacheManager {
     /// If there are several variants, returns the live response that was received last, or the
     /// response that was received last if none is live.
     ///
-    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`.
+    /// - Throws: ``StoreError``: `closed`, `damaged`, `io`; `gone` if another process removes a
+    ///   large body while it is read.
     @concurrent
     public func storedResponse(for key: StoreKey) async throws -> StoredRawResponse? {
         let now = now()
