@@ -29,7 +29,7 @@ extension CachingClient: MomentsSession {
         try await call.on(self).cache.fetch()
     }
 
-    /// Bypasses the store.
+    /// Uses the endpoint's strategy. A mutation is never served from the store.
     public func send<Value: Sendable>(_ call: Call<Value>) async throws -> Value {
         try await call.on(self).fetch().value
     }

@@ -14,7 +14,20 @@ import Synchronization
 public final class FaultyResponseStore: ResponseStore {
     /// The operations that can fail.
     public enum Operation: String, Sendable, Hashable, CaseIterable {
-        case lookup, openBody, beginWrite, append, finish, freshen, invalidate
+        /// ``FaultyResponseStore/lookup(_:)``.
+        case lookup
+        /// ``FaultyResponseStore/openBody(of:range:)``.
+        case openBody
+        /// ``FaultyResponseStore/beginWrite(_:fencingNumber:)``.
+        case beginWrite
+        /// `append` of a writer.
+        case append
+        /// `finish` of a writer.
+        case finish
+        /// ``FaultyResponseStore/freshen(_:with:fencingNumber:)``.
+        case freshen
+        /// ``FaultyResponseStore/invalidate(_:_:at:)`` and ``FaultyResponseStore/withdraw(_:)``.
+        case invalidate
     }
 
     /// The point at which a failing operation fails.

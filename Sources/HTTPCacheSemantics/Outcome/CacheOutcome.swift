@@ -3,7 +3,22 @@
 public struct CacheOutcome: Sendable, Hashable {
     /// The reason that a request was forwarded. RFC 9211 §2.2
     public enum ForwardReason: String, Sendable, Hashable, CaseIterable {
-        case bypass, method, uriMiss = "uri-miss", varyMiss = "vary-miss", miss, request, stale, partial
+        /// The cache was not to be used for this request.
+        case bypass
+        /// The method's semantics require it.
+        case method
+        /// No response was stored for the target.
+        case uriMiss = "uri-miss"
+        /// Responses were stored for the target, but the request selects none of them.
+        case varyMiss = "vary-miss"
+        /// Nothing usable was stored. For a cache that does not tell ``uriMiss`` from ``varyMiss``.
+        case miss
+        /// The request's own directives require it, such as `no-cache`.
+        case request
+        /// The stored response was stale, or required validation.
+        case stale
+        /// Only a part of the requested content was stored.
+        case partial
     }
     /// Whether the request was served from a stored response, without forwarding. RFC 9211 §2.1
     public var isHit: Bool

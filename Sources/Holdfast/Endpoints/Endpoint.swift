@@ -160,7 +160,7 @@ public protocol Endpoint: Sendable {
     /// The time limit for the whole call. By default, only the limits of the client's transport and
     /// engine apply.
     var timeout: EndpointTimeout { get }
-    /// The policy for retries. The client's policy by default.
+    /// The plan for retries. The client's plan by default.
     var retry: EndpointRetry { get }
     /// Which redirects are followed. By default, redirects of requests that change nothing.
     var redirects: RedirectPolicy { get }
@@ -226,7 +226,7 @@ extension Endpoint {
     public var maximumBodyBytes: Int? { nil }
     /// No limit of its own.
     public var timeout: Duration? { nil }
-    /// The client's policy.
+    /// The client's plan.
     public var retry: RetryPlan? { nil }
     /// Redirects of requests that change nothing.
     public var redirects: RedirectPolicy { .reads }

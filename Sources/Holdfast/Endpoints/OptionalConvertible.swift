@@ -49,7 +49,7 @@ extension OfflineReads: OptionalConvertible {
 }
 
 extension RetryPlan: OptionalConvertible {
-    /// The policy.
+    /// The plan.
     public var asOptional: RetryPlan? { self }
 }
 

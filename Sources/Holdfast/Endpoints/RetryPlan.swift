@@ -23,7 +23,7 @@ public struct RetryPlan: Sendable, Hashable {
     /// The statuses after which a request is retried.
     public var statuses: Set<Int>
 
-    /// Creates a policy.
+    /// Creates a plan.
     ///
     /// - Parameters:
     ///   - limit: 2 by default.

@@ -42,12 +42,16 @@ public struct SingleValueStrategy: Sendable, Hashable {
 
 /// How a two-value stream ends if the network fails after the stored value was emitted.
 public enum NetworkFailure: Sendable, Hashable {
-    /// It throws the error: the origin was unreachable or failed (5xx), or its content cannot be
-    /// read as the type. This is the default, because it tells the caller that the value was not
-    /// confirmed.
+    /// It throws the error. This is the default, because the error tells the caller that the value
+    /// was not confirmed.
     case throwing
-    /// It completes without an error, or keeps following the store (``CallOptions/followsStore``).
-    /// Other errors are still thrown: rejected credentials, a status below 500, and failures that
-    /// an envelope or a GraphQL response reports.
+    /// It completes without an error, or keeps following the store (``CallOptions/followsStore``),
+    /// in these cases:
+    /// - The origin was unreachable, had no permit, timed out or failed (5xx).
+    /// - The content broke off, cannot be read as the type, or failed a validation.
+    /// - A redirect could not be followed.
+    ///
+    /// Other errors are still thrown: rejected credentials, a status below 500, content that is too
+    /// large, and failures that an envelope or a GraphQL response reports.
     case endingQuietly
 }

@@ -107,7 +107,8 @@ public struct EmissionStream<Value: Sendable>: AsyncSequence, Sendable {
     ///
     /// The callbacks run one after another, never concurrently: `onNext` for each emission, then
     /// either `onError` or `onCompleted`, once. No callback begins after
-    /// ``StreamSubscription/cancel()``.
+    /// ``StreamSubscription/cancel()``, except one that is just beginning when another thread
+    /// cancels.
     ///
     /// The callbacks are held until the request ends. If the object that keeps the subscription is
     /// also used in a callback, call ``subscribe(owner:on:onNext:onError:onCompleted:)`` instead.

@@ -4,13 +4,21 @@
 /// `Encodable` value, they fail only when the request is made, and their names follow the strategy
 /// of an encoder or decoder. The names in an `AnyJSON` never change.
 public indirect enum ParameterValue: Sendable, Hashable {
+    /// JSON's `null`. A query omits it.
     case null
+    /// A boolean. A ``URLParameterEncoder`` chooses its form in a query.
     case boolean(Bool)
+    /// An integer.
     case integer(Int64)
+    /// An integer beyond `Int64.max`.
     case unsigned(UInt64)
+    /// A number that is not an integer.
     case number(Double)
+    /// A string.
     case string(String)
+    /// Values in their order. They may have different types.
     case array([ParameterValue])
+    /// Named values. They may have different types.
     case object(RequestParameters)
 
     /// Creates a value from an integer of any width. An integer beyond 64 bits becomes a string of

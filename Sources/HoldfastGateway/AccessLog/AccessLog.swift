@@ -63,7 +63,9 @@ public final class AccessLog: Sendable {
 
     /// Where lines are written.
     public enum Destination: Sendable, Hashable {
+        /// Standard error, `stderr`.
         case standardError
+        /// Standard output, `stdout`.
         case standardOutput
         /// The path of a file to append to. A missing file is created with permissions 0640.
         case file(String)

@@ -53,7 +53,11 @@ extension Call {
 extension CachingClient {
     /// Downloads an endpoint's content to a file; see ``Call/download(to:)``.
     ///
-    /// - Parameter onProgress: see ``CallOptions/onProgress``.
+    /// - Parameters:
+    ///   - destination: the file; by default, the one in the endpoint's task.
+    ///   - onProgress: see ``CallOptions/onProgress``.
+    /// - Throws: `HoldfastError`, as ``Call/download(to:)`` does; `CancellationError` if the calling
+    ///   task is canceled.
     public func download(
         _ endpoint: some Endpoint,
         to destination: DownloadDestination? = nil,
