@@ -31,6 +31,40 @@ import Testing
         }
     }
 
+    private struct User: Codable, Sendable { let id: String, name: String }
+
+    private struct GetUsers: Endpoint {
+        typealias Response = [User]
+        let ids: [String]
+        let path = "/users"
+        var task: HTTPTask { .query(["ids": ids.joined(separator: ",")]) }
+    }
+
+    @Test func itemsOfOneResponseAreStoredSeparately() async throws {
+        try await withTestClient(.init(environment: .production)) { test in
+            let client = test.client
+            test.transport.script(
+                "https://api.example.com/users?ids=7%2C8",
+                .ok(#"[{"id": "7", "name": "Ada"}]"#)
+            )
+            let users = ObjectBatch<String, User>(key: { "user/\($0)" }, expiry: .after(.hours(1))) { ids in
+                GetUsers(ids: ids)
+            } values: { users in
+                Dictionary(users.map { ($0.id, $0) }) { $1 }
+            }
+            let batch = try await client.fetch(["7", "8"], of: users)
+            print(batch["7"]?.name ?? "unknown", batch.missing, batch.failure?.message ?? "")
+            #expect(batch["7"]?.name == "Ada" && batch.missing == ["8"] && batch.failure == nil)
+
+            test.clock.advance(by: .hours(2))
+            test.transport.isReachable = false
+            let offline = try await client.fetch(["7", "8"], of: users)
+            #expect(offline.items["7"]?.isStale == true && offline.failure?.code == .originUnreachable)
+            #expect(try await client.store.object(User.self, forKey: "user/7") == nil)
+            #expect(try await client.store.storedObject(User.self, forKey: "user/7")?.value.name == "Ada")
+        }
+    }
+
     @Test func configurationAndPurgesWork() async throws {
         try await withFolder { folder in
             var configuration = CacheManager.Configuration(budget: 512 << 20)

@@ -56,8 +56,8 @@ extension CachingClient {
     /// - Parameters:
     ///   - destination: the file; by default, the one in the endpoint's task.
     ///   - onProgress: see ``CallOptions/onProgress``.
-    /// - Throws: `HoldfastError`, as ``Call/download(to:)`` does; `CancellationError` if the calling
-    ///   task is canceled.
+    /// - Throws: `HoldfastError`, as ``Call/download(to:)`` does; `CancellationError` if the
+    ///   calling task is canceled.
     public func download(
         _ endpoint: some Endpoint,
         to destination: DownloadDestination? = nil,
