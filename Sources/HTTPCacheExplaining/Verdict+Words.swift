@@ -65,7 +65,7 @@ extension DryRun.Outcome {
         if stored.head.isInvalidated { return "invalidated" }
         guard freshness.isFresh else { return staleness(freshness, "stale for", orElse: "just stale") }
         return freshness.lifetime.milliseconds == .max
-            ? "fresh forever" : "fresh for another \(Words.duration(freshness.timeToLive))"
+            ? "fresh forever" : "fresh for another \(Words.duration(freshness.millisecondsToLive))"
     }
 
     // MARK: Fetched
@@ -178,7 +178,7 @@ extension DryRun.Outcome {
     /// Describes the staleness. A response that became stale less than a second ago has "just"
     /// become stale.
     private func staleness(_ freshness: Freshness, _ words: String, orElse just: String) -> String {
-        let left = freshness.timeToLive
+        let left = freshness.millisecondsToLive
         if left == .min { return "\(words) an unknown time, because a clock was wrong: it was received in the future" }
         let milliseconds = left == .min ? .max : -left
         return milliseconds < 1000 ? just : "\(words) \(Words.duration(milliseconds))"

@@ -51,7 +51,7 @@ struct Wording {
     /// response or the request allowed it.
     func coversErrors(_ stored: StoredResponseHead, _ freshness: Freshness) -> Bool {
         guard let limit = policy.errorBudget(of: stored) else { return false }
-        return freshness.timeToLive >= -limit
+        return freshness.millisecondsToLive >= -limit
     }
 
     func mode(_ mode: OfflineMode) -> String {

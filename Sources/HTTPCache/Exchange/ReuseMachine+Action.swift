@@ -78,7 +78,7 @@ extension Freshness {
     /// The time to live in seconds, rounded down, so that a stale response never claims 0. RFC 9211
     /// §2.4
     var secondsToLive: Int64 {
-        let milliseconds = timeToLive
+        let milliseconds = millisecondsToLive
         return milliseconds >= 0 || milliseconds % 1000 == 0 ? milliseconds / 1000 : milliseconds / 1000 - 1
     }
 }

@@ -302,7 +302,7 @@ extension CachePolicy {
 
 extension Freshness {
     /// The time to live. The minimum value is raised by one so that it can be negated.
-    var clampedTimeToLive: Int64 { max(timeToLive, -Int64.max) }
+    var clampedTimeToLive: Int64 { max(millisecondsToLive, -Int64.max) }
 }
 
 extension ResponseDirectives {

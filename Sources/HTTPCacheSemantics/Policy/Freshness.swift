@@ -84,7 +84,7 @@ public struct Freshness: Sendable, Hashable {
     public var isFresh: Bool { lifetime.milliseconds > age.milliseconds }
     /// The remaining lifetime in milliseconds; negative if the response is stale. RFC 9211 calls it
     /// `ttl`, in seconds. The value saturates.
-    public var timeToLive: Int64 {
+    public var millisecondsToLive: Int64 {
         let (difference, overflow) = lifetime.milliseconds.subtractingReportingOverflow(age.milliseconds)
         return overflow ? .min : difference
     }

@@ -62,7 +62,7 @@ extension ExpiryFixture {
         compare("source", expected.source, reuse.freshness.lifetime.source.rawValue)
         compare("age", expected.age.map { Int64(($0 * 1000).rounded()) }, reuse.freshness.age.milliseconds)
         // A time beyond the range of any clock counts as infinite.
-        let timeToLive = reuse.freshness.timeToLive > 1 << 50 ? .max : reuse.freshness.timeToLive
+        let timeToLive = reuse.freshness.millisecondsToLive > 1 << 50 ? .max : reuse.freshness.millisecondsToLive
         compare("ttl", expected.ttl?.milliseconds, timeToLive)
         if let staleUse = expected.staleUse {
             let expected = staleUse == "allowed" ? Reuse.StaleUse.allowed : .forbidden(by: staleUse)

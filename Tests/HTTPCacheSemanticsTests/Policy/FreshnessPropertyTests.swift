@@ -136,7 +136,7 @@ struct FreshnessPropertyTests {
                 policy.reuse(of: before, for: request(), at: instant),
                 policy.reuse(of: after, for: request(), at: instant)
             )
-            #expect(new.freshness.timeToLive <= old.freshness.timeToLive, "\(place): lives longer")
+            #expect(new.freshness.millisecondsToLive <= old.freshness.millisecondsToLive, "\(place): lives longer")
             #expect(new.decision != .fresh || old.decision == .fresh, "\(place): fresh at \(instant), and was not")
         }
     }

@@ -80,7 +80,7 @@ func requireSoundVerdict(_ reuse: Reuse, _ stored: StoredResponseHead) {
     requireSound(freshness)
     switch reuse.decision {
     case .fresh:
-        require(freshness.timeToLive > 0 && freshness.isFresh, "a stale response is used as fresh")
+        require(freshness.millisecondsToLive > 0 && freshness.isFresh, "a stale response is used as fresh")
         require(!stored.isInvalidated, "an invalidated response is used")
     case .staleAllowed, .staleWhileRevalidate:
         require(!freshness.isFresh && !stored.isInvalidated, "a fresh response is treated as stale")
@@ -101,7 +101,8 @@ func requireSound(_ freshness: Freshness) {
         age.apparentAge, age.responseDelay, age.correctedAgeValue, age.correctedInitialAge, age.residentTime,
         age.milliseconds,
     ] { require(step >= 0, "a negative age") }
-    require(freshness.isFresh == (freshness.timeToLive > 0), "fresh without time to live, or the other way round")
+    let hasTime = freshness.millisecondsToLive > 0
+    require(freshness.isFresh == hasTime, "fresh without time to live, or the other way round")
     if freshness.lifetime.source != .explicitExpiry {
         require((0...2_147_483_648_000).contains(freshness.lifetime.milliseconds), "a lifetime out of its range")
     }
