@@ -12,17 +12,18 @@ public struct QueryOptions: Sendable, Hashable {
     }
 
     /// The time from a response, or a failure, to the next request. By default, the query does not
-    /// ask at intervals.
-    public var interval: Duration?
+    /// ask at intervals. An interval below one millisecond becomes one millisecond.
+    public var interval: Duration? {
+        didSet { interval = Self.limited(interval) }
+    }
     /// See ``UpdatedValues``.
     public var updatedValues: UpdatedValues
 
     /// Creates options; see the properties for the defaults.
-    ///
-    /// - Parameter interval: at least one millisecond; a shorter interval counts as one
-    ///   millisecond.
     public init(interval: Duration? = nil, updatedValues: UpdatedValues = .fetched) {
-        self.interval = interval.map { max($0, .milliseconds(1)) }
+        self.interval = Self.limited(interval)
         self.updatedValues = updatedValues
     }
+
+    private static func limited(_ interval: Duration?) -> Duration? { interval.map { max($0, .milliseconds(1)) } }
 }

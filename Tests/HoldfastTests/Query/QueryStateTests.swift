@@ -141,6 +141,16 @@ import Testing
 
     // MARK: Time
 
+    @Test(arguments: [Duration.zero, .seconds(-5), .nanoseconds(1)])
+    func intervalIsNeverZero(_ interval: Duration) {
+        #expect(QueryOptions(interval: interval).interval == .milliseconds(1))
+        var options = QueryOptions()
+        options.interval = interval
+        #expect(options.interval == .milliseconds(1))
+        options.interval = nil
+        #expect(options.interval == nil)
+    }
+
     @Test func intervalsCountFromTheLastResponse() {
         var state = State(QueryOptions(interval: .seconds(5)))
         _ = state.handle(.started)
