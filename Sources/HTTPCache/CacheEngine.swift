@@ -230,6 +230,20 @@ public final class CacheEngine: Sendable {
     /// Returns the origin that gets a target's requests: by default, the one that the target names.
     package func origin(of target: TargetURI) -> Origin { targetOrigins?.origin(of: target) ?? Origin(target) }
 
+    /// Starts no more fetches, and returns when those in progress have ended: bodies whose clients
+    /// have left are stored as far as ``UnreadLimit`` allows. Call it before ``shutDown()`` if no
+    /// response that a client has received may be lost.
+    ///
+    /// A client knows the length of a response, and may end when it has the last byte, before the
+    /// response is stored. Fetches without a client have no limit of their own, so all are ended
+    /// when the longest time of a body without a reader is over.
+    package func finishFetches() async {
+        let limit = UnreadLimit.time * (UnreadLimit.extensionFactor + 1)
+        let deadline = deadlines.begin(limit) { [inFlightFetches] in inFlightFetches.cancelAll() }
+        await inFlightFetches.finish()
+        _ = deadlines.end(deadline)
+    }
+
     /// Ends all running fetches, and starts no more. Returns when the last one has ended.
     public func shutDown() async {
         await origins.close()

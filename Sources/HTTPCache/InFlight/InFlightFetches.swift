@@ -249,13 +249,24 @@ final class InFlightFetches: Sendable {
 
     /// Ends every in-flight fetch, and returns when the last one has ended.
     func close() async {
+        cancelAll()
+        await finish()
+    }
+
+    /// Starts no more fetches, and cancels those in progress.
+    func cancelAll() {
         let inFlightFetches = state.withLock { state in
             state.isClosed = true
             return state.keys.values.flatMap(\.joinable) + Array(state.unregistered.values)
         }
         for inFlight in inFlightFetches { inFlight.cancel() }
+    }
+
+    /// Starts no more fetches, and returns when the last one has ended.
+    func finish() async {
         await withCheckedContinuation { continuation in
             let isDrained = state.withLock { state in
+                state.isClosed = true
                 if state.keys.isEmpty { return true }
                 state.drained.append(continuation)
                 return false

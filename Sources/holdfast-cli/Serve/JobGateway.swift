@@ -55,6 +55,8 @@ extension GatewayStart {
         let process = try await connect(store, nil, ControlledPurging(logger: logger))
         let close = { @Sendable in
             await process.server.stop()
+            // The command may have ended before its last response was stored.
+            await process.engine.finishFetches()
             await process.endExchanges()
             await process.accessLog.close()
         }

@@ -26,6 +26,22 @@ struct HoldfastRecordTests {
         }
     }
 
+    /// An HTTP/2 client that knows the length ends before the response is stored.
+    ///
+    /// Mutant: `a-recording-ends-before-its-fetches`.
+    @Test func lastResponseIsRecordedHoweverSoonTheClientEnds() async throws {
+        try await JobCommands.with { commands in
+            commands.origin.behaveNormally()
+            let content = String(repeating: "0123456789abcdef", count: 512 << 10)
+            commands.origin.force(.respond(fields: [("Cache-Control", "max-age=600")], body: content), times: .max)
+            let script = #"curl -sSf --http2-prior-knowledge -o "$OUT" "$HOLDFAST_URL/a""#
+            let recorded = try await commands.record("last", [], script)
+            #expect(recorded.status == 0 && recorded.error.contains("last: would run"), "\(recorded)")
+            let replayed = try await commands.replay("last", [], script)
+            #expect(replayed.status == 0 && commands.written == content, "\(replayed.error)")
+        }
+    }
+
     @Test func refusedRequestNamesTheNearest() async throws {
         try await JobCommands.with { commands in
             _ = try await commands.record("deps", [], three)

@@ -154,6 +154,33 @@ import Testing
         #expect(try await fixture.stored() == nil)
     }
 
+    /// Mutant: `finishing-cancels-fetches`.
+    @Test func unreadBodyIsStoredBeforeTheFetchesAreFinished() async throws {
+        let fixture = Fixture()
+        let exchange = fixture.origin.respond(Self.fields(10))
+        _ = try await readers(1, fixture)
+        async let finished: Void = fixture.engine.finishFetches()
+        for _ in 0..<100 { await Task.yield() }
+        exchange.send("helloworld")
+        exchange.finish()
+        await finished
+        #expect(try await fixture.stored() == "helloworld")
+    }
+
+    @Test func fetchesThatDoNotEndAreFinishedAfterElevenSeconds() async throws {
+        let fixture = Fixture()
+        let exchange = fixture.origin.respond(Self.fields(10))
+        let responses = try await readers(1, fixture)
+        async let finished: Void = fixture.engine.finishFetches()
+        await fixture.sleeper.sleepers(atLeast: 1)
+        fixture.sleeper.advance(by: .milliseconds(10_999))
+        #expect(fixture.engine.inFlightFetchCount == 1 && !exchange.isEnded)
+        await fixture.sleeper.sleepers(atLeast: 1)
+        fixture.sleeper.advance(by: .milliseconds(1))
+        await finished
+        #expect(fixture.engine.inFlightFetchCount == 0 && responses.count == 1)
+    }
+
     @Test(arguments: ["application/x-ndjson", "application/json-seq"])
     func streamEndsWithItsLastReader(_ type: String) async throws {
         let fixture = Fixture()
