@@ -1,5 +1,6 @@
 import HTTPCache
 import HTTPCacheSemantics
+import HTTPTypes
 
 extension JobForecast.Refused {
     /// The reason for a list of requests: a clause, or the name of a directive or a code.
@@ -10,7 +11,7 @@ extension JobForecast.Refused {
 
     private var knownReason: String? {
         switch reason {
-        case JobForecast.Loss.removed.rawValue: "its response is no longer in the store"
+        case JobForecast.Loss.removed.rawValue: "its complete response is not in the store"
         case JobForecast.Loss.staleError.rawValue:
             "its \(status.map { "\($0)" } ?? "error") is no longer fresh; '--as-recorded' serves it"
         case JobForecast.Loss.contentRules.rawValue:
@@ -19,6 +20,11 @@ extension JobForecast.Refused {
         case ExchangeError.Code.originUnreachable.description: "its origin was unreachable"
         case ExchangeError.Code.transportFailed.description: "its origin sent no valid response"
         case JobRun.Exclusion.credentials.rawValue: "it had other credentials than the first request to its origin"
+        case StorageRefusal.method.rawValue where request.method == .head:
+            "a HEAD request is answered only if a GET request for its URL is recorded"
+        case StorageRefusal.method.rawValue: "responses to \(request.method) are not stored"
+        case StorageRefusal.bypass.rawValue:
+            "it asked for another protocol, such as WebSocket, or a rule keeps it from the store"
         case StorageRefusal.responseNoStore.rawValue:
             "its response has 'no-store'; a rule with 'stale: {ignore: [no-store]}' stores it"
         case StorageRefusal.requestNoStore.rawValue: "the request has 'no-store'"

@@ -18,7 +18,8 @@ package struct JobForecast: Sendable {
 
     /// The reason that a recorded response does not answer.
     package enum Loss: String, Sendable, Hashable, CaseIterable {
-        /// It was evicted or purged, or other rules than in the recording do not find it.
+        /// It was cut short, evicted or purged, or other rules than in the recording do not find
+        /// it.
         case removed
         /// It is an error, such as 404, and no longer fresh.
         case staleError = "stale-error"

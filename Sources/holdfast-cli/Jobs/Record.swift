@@ -17,7 +17,7 @@ struct Record: AsyncParsableCommand {
             Runs the command with a gateway in this process, whose address is in HOLDFAST_URL. The requests that the command sends there become the job NAME: \
             a set of requests that is worth something only if all of them are answered. 'holdfast replay' runs the command again without the network, and 'holdfast jobs' says whether it would run.
 
-            The responses are in the store, in a partition of the job that no gateway serves. Only GET and HEAD are recorded; with '--post', also POST, by its content. \
+            The responses are in the store, in a partition of the job that no gateway serves. Only GET is recorded, and answers HEAD too; with '--post', also POST, by its content. \
             Other requests are passed on, and counted.
 
             No credential is recorded: 'Authorization', cookies, API keys in fields, and parameters such as 'api_key' are sent to the origin, and kept nowhere. A request whose URL has another parameter with the name of a secret, such as 'state', is passed on and not recorded, \

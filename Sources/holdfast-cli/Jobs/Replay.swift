@@ -27,8 +27,8 @@ struct Replay: AsyncParsableCommand {
             Each refused request is reported on standard error: why, the recorded request that differs least, and the first difference: a parameter, a field, or the JSON Pointer of a member of the content. \
             The response to the client has the same in its member 'nearest', for the first \(ReplayedRequests.refusedLimit) refused requests.
 
-            Signals are passed on to the command, and processes that it leaves behind are ended. The exit status is that of the command if it is not 0; otherwise 1 if a request was refused, \
-            unless '--allow-refused' is set, or, with '--all', if a request of the job was not sent; 64 if the command line is invalid.
+            Signals are passed on to the command, and processes that it leaves behind are ended. The exit status is that of the command if it is not 0; otherwise 1 if a request was refused or could not be read, \
+            unless '--allow-refused' is set, or, with '--all', if a request of the job, or any request, was not sent; 64 if the command line is invalid.
 
             Examples:
               holdfast replay build -- ./build.sh
@@ -47,7 +47,10 @@ struct Replay: AsyncParsableCommand {
     @Flag(name: .customLong("as-recorded"), help: "Serve recorded responses whatever their age and directives.")
     var isAsRecorded = false
 
-    @Flag(name: .customLong("allow-refused"), help: "Exit with status 0 even if requests were refused.")
+    @Flag(
+        name: .customLong("allow-refused"),
+        help: "Exit with status 0 even if requests were refused or could not be read."
+    )
     var allowsRefused = false
 
     @Flag(help: "Exit with status 1 if a request of the job was not sent.")
@@ -94,14 +97,15 @@ struct Replay: AsyncParsableCommand {
         }
         let ended = try await session.run(command, with: job, from: store, logger)
         let (status, replayed) = (ended.status, asked.value)
-        for line in ended.hosts.leavingOutUnusedTunnels(to: replayed.hosts).sentences {
-            StandardStream.error.line("holdfast: \(line)")
-        }
+        let unread = ended.hosts.leavingOutUnusedTunnels(to: replayed.hosts)
+        for line in unread.sentences { StandardStream.error.line("holdfast: \(line)") }
         let judge = JobJudge(store: store, file: session.settings.file, logger: logger)
-        let unasked = try await report(replayed, header, use, judge, isProxied: session.settings.proxy != nil)
+        let unasked = try await report(replayed, header, use, judge)
+        let isUnused = replayed.isEmpty && unread.isEmpty
+        if isUnused { noteUnused(isProxied: session.settings.proxy != nil) }
         if status != 0 { return status }
-        if replayed.refusedCount > 0, !allowsRefused { return 1 }
-        return all && unasked > 0 ? 1 : 0
+        if replayed.refusedCount > 0 || !unread.isEmpty, !allowsRefused { return 1 }
+        return all && (unasked > 0 || isUnused) ? 1 : 0
     }
 
     /// Finds the recorded request that differs least from a refused one, not on an event loop.
@@ -122,14 +126,12 @@ struct Replay: AsyncParsableCommand {
 
     /// Reports the refused requests with the nearest recorded ones.
     ///
-    /// - Parameter isProxied: whether the gateway is the command's proxy.
     /// - Returns: the number of requests of the job that were not sent.
     private func report(
         _ replayed: ReplayedRequests,
         _ header: JobFile.Header,
         _ use: JobRun.Use,
-        _ judge: JobJudge,
-        isProxied: Bool
+        _ judge: JobJudge
     ) async throws -> Int {
         var refusals = replayed.refused
         var unasked = 0
@@ -152,21 +154,24 @@ struct Replay: AsyncParsableCommand {
             let origin = refusals.lazy.compactMap(\.recordedOrigin).first
             StandardStream.error.line("holdfast: \(options.nextStep(recordedOrigin: origin))")
         }
-        if replayed.isEmpty {
-            let (place, advice) =
-                isProxied
-                ? ("the proxy", "Check that the command uses the variables of the proxy")
-                : ("$HOLDFAST_URL", "Give it to the command as its base URL")
-            StandardStream.error.line(
-                "holdfast: no request was sent to \(place), so nothing was replayed. \(advice); "
-                    + "'--isolated' keeps the command from the network, and '--all' makes this an error."
-            )
-        }
         if all, unasked > 0 {
             let words = unasked == 1 ? "request of the job was" : "requests of the job were"
             StandardStream.error.line("holdfast: \(unasked) \(words) not sent")
         }
         return unasked
+    }
+
+    /// - Parameter isProxied: whether the gateway is the command's proxy.
+    private func noteUnused(isProxied: Bool) {
+        let (place, advice) =
+            isProxied
+            ? ("the proxy", "Check that the command uses the variables of the proxy")
+            : ("$HOLDFAST_URL", "Give it to the command as its base URL")
+        let option = all ? "" : ", and '--all' makes this an error"
+        StandardStream.error.line(
+            "holdfast: no request was sent to \(place), so nothing was replayed. \(advice); "
+                + "'--isolated' keeps the command from the network\(option)."
+        )
     }
 }
 

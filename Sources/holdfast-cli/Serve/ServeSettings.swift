@@ -80,7 +80,7 @@ struct ServeSettings: Sendable {
         self.gateway = try GatewayConfiguration(
             file,
             routes: forwards
-                ? GatewayRoutes.forwarding(upgrades: job == .recording ? ["websocket"] : [])
+                ? GatewayRoutes.forwarding(upgrades: job == nil ? [] : ["websocket"])
                 : named.origin.map { GatewayRoutes(origin: $0) },
             listeners: named.listen.map { .address($0) },
             isForJob: job != nil

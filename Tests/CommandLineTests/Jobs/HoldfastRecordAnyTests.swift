@@ -272,6 +272,10 @@ struct HoldfastRecordAnyTests {
                 #expect(recorded.error.contains("the client does not trust the certificate"), "\(recorded)")
                 let jobs = try await place.jobs()
                 #expect(jobs.status == 1 && jobs.text.contains(host), "\(jobs)")
+                let replayed = try await place.run("replay", origin, script)
+                #expect(replayed.status == 1 && replayed.error.contains("' could not be read"), "\(replayed)")
+                #expect(!replayed.error.contains("no request was sent"), "\(replayed)")
+                #expect(try await place.run("replay", origin, options: ["--allow-refused"], script).status == 0)
                 // A command that fails leaves no job, but the reason.
                 let failed = try await place.run("record", origin, options: ["--replace"], script + "; exit 3")
                 #expect(failed.status == 3 && failed.error.contains("' could not be read"), "\(failed)")
@@ -296,6 +300,24 @@ struct HoldfastRecordAnyTests {
                 let script = fetching(origin) + "; " + pinned
                 let both = try await place.run("record", origin, options: ["--replace"], script)
                 #expect(both.status == 0 && both.error.contains("any: would run: 2 requests"), "\(both)")
+            }
+        }
+    }
+
+    /// Mutant: `a-replays-proxy-knows-no-websockets`.
+    @Test func webSocketOfAReplayIsRefused() async throws {
+        try await Place.with { place in
+            try await SecureOrigin.with { origin, _ in
+                _ = try await place.run("record", origin, fetching(origin))
+                let fields = [
+                    "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
+                    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+                ]
+                let options = fields.map { "-H '\($0)'" }.joined(separator: " ")
+                let script = "curl -sS --http1.1 -o /dev/null \(options) \(origin.url)/socket"
+                let replayed = try await place.run("replay", origin, script)
+                let words = "holdfast refused GET \(origin.url)/socket: No response is recorded for it."
+                #expect(replayed.status == 1 && replayed.error.contains(words), "\(replayed)")
             }
         }
     }

@@ -65,6 +65,9 @@ struct HoldfastRecordTests {
             let note = "no request was sent to $HOLDFAST_URL, so nothing was replayed"
             #expect(unused.status == 0 && unused.error.contains(note), "\(unused)")
             #expect(unused.error.contains("'--isolated'") && unused.error.contains("'--all'"), "\(unused)")
+            _ = try await commands.record("none", [], "true")
+            let none = try await commands.replay("none", ["--all"], "true")
+            #expect(none.status == 1 && none.error.contains(note) && !none.error.contains("'--all'"), "\(none)")
             #expect(!unknown.error.contains("mode") && unknown.error.contains("record the job again"), "\(unknown)")
             #expect(commands.origin.requestCount == requests)
             let missing = try await commands.replay("other", [], three)

@@ -126,7 +126,7 @@ import Testing
         let recorded = try await record([[.cacheControl: "max-age=60"]])
         let forecast = try await judge(recorded, after: .zero, from: InMemoryResponseStore()).forecast
         #expect(forecast.refused.map(\.reason) == ["removed"] && forecast.losesRecorded)
-        #expect(forecast.refused.first?.words == "its response is no longer in the store")
+        #expect(forecast.refused.first?.words == "its complete response is not in the store")
         let unstored = try await record([[.cacheControl: "no-store"]])
         let judged = try await judge(unstored, after: .zero)
         #expect(!judged.forecast.losesRecorded)

@@ -67,8 +67,9 @@ import Testing
     /// Mutant: a recorded request is said to be missing.
     @Test(
         arguments: [
-            (nil, "removed", "It is recorded, but its response is no longer in the store."),
+            (nil, "removed", "It is recorded, but its complete response is not in the store."),
             ("responseNoStore", "responseNoStore", "'stale: {ignore: [no-store]}' stores it."),
+            ("bypass", "bypass", "such as WebSocket, or a rule keeps it from the store."),
             ("bodyLength", "bodyLength", "It was sent in the recording, but the reason is 'bodyLength'."),
         ] as [(String?, String, String)]
     )
@@ -81,6 +82,21 @@ import Testing
         let text = try found.words(header(), judged: judged)
         #expect(text.hasSuffix(words) && !text.contains("record the job again"), "\(text)")
         #expect(try found.mayNeedRules(header()) == (why == nil))
+    }
+
+    /// Mutant: `head-needs-no-get`.
+    @Test(
+        arguments: [
+            (.head, "a HEAD request is answered only if a GET request for its URL is recorded."),
+            (.options, "responses to OPTIONS are not stored."),
+        ] as [(HTTPRequest.Method, String)]
+    )
+    func methodWhoseResponsesAreNotStoredIsSaid(_ method: HTTPRequest.Method, _ words: String) throws {
+        let entry = JobFile.Entry(try request(method, "/x"), why: "method")
+        let found = try refusal(method, "/x", among: [entry])
+        let judged = JobForecast.Refused(request: entry.request, reason: "method")
+        let text = try found.words(header(), judged: judged)
+        #expect(text == "\(method) https://a.example/x: It was sent in the recording, but \(words)")
     }
 
     @Test func directiveIsSaidAsTheGatewaySaysIt() throws {
