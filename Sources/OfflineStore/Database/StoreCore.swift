@@ -53,11 +53,11 @@ final class StoreCore: Sendable {
     var isOpenedOnFullDisk: Bool { isOnlyReader && settings.lock != nil }
 
     var readOnlyError: StoreError {
-        StoreError(
-            code: .readOnly,
-            message:
-                "The store '\(folder.path)' is open read-only, and this call would change it. Open it with 'CacheManager.open'."
-        )
+        let reason =
+            isOpenedOnFullDisk
+            ? "was opened read-only, because its disk was full. Free some space, then open it again."
+            : "is open read-only, and this call would change it. Open it with 'CacheManager.open'."
+        return StoreError(code: .readOnly, message: "The store '\(folder.path)' \(reason)")
     }
 
     // MARK: The live database

@@ -37,19 +37,33 @@ extension CacheManager: RecordingStore {
 
     /// Begins a recording, after ``endKilledRecordings(at:)``.
     ///
-    /// - Throws: ``StoreError``
+    /// - Throws: ``StoreError``, also if the store cannot be written: the job would be lost at its
+    ///   end.
     package func beginRecording(_ name: JobName, in partition: JobPartition, at now: Timestamp) async throws {
+        try await core.write(isDurable: true) { _ in }
         let old = jobs.statedPartition(of: name)
         try jobs.mark(name, [partition] + [old].compactMap(\.self))
     }
 
     /// Ends a recording: its job replaces the job with the same name.
     ///
+    /// If the job's file cannot be written, its responses are removed, and a job with the same name
+    /// stays.
+    ///
     /// - Throws: ``StoreError``
     package func keep(_ header: JobFile.Header, _ entries: [JobFile.Entry], at now: Timestamp) async throws {
-        // The job must not be in force before its responses, not even after a power failure.
-        try await core.write(isDurable: true) { _ in }
-        try jobs.replace(header, entries)
+        do {
+            // The job must not be in force before its responses, not even after a power failure.
+            try await core.write(isDurable: true) { _ in }
+            try jobs.replace(header, entries)
+        } catch {
+            // The rename decides, whatever failed after it. If nothing can be removed now, the next
+            // process removes what the mark names.
+            if jobs.statedPartition(of: header.name) != header.partition {
+                try? await discardRecording(header.name, in: header.partition, at: now)
+            }
+            throw error
+        }
         try await remove(jobs.partitions(ofMark: header.name), except: header.partition, at: now)
         try jobs.removeMark(header.name)
     }

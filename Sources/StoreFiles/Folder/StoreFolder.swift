@@ -87,10 +87,16 @@ package struct StoreFolder: Sendable {
     /// Replaces a file, or creates it, atomically. The file is durable when this returns.
     package func replace(_ file: String, with bytes: [UInt8]) throws {
         let next = file + ".new"
-        let handle = try FileHandle(path: next, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
-        try handle.write(bytes, at: 0)
-        try handle.synchronize()
-        guard rename(next, file) == 0 else { throw SystemFailure("replace", file) }
+        do {
+            let handle = try FileHandle(path: next, flags: O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW)
+            try handle.write(bytes, at: 0)
+            try handle.synchronize()
+            guard rename(next, file) == 0 else { throw SystemFailure("replace", file) }
+        } catch {
+            // Part of it may be there, on a full disk.
+            unlink(next)
+            throw error
+        }
         try synchronizeFolder(path)
     }
 

@@ -108,6 +108,9 @@ struct Record: AsyncParsableCommand {
         guard names.count <= limit, names.allSatisfy(JobFile.Header.isParameterName) else {
             throw ValidationError("'--secret' and '--public' take at most \(limit) names of parameters, in ASCII.")
         }
+        if let both = secretParameters.first(where: publicParameters.contains) {
+            throw ValidationError("'--secret' and '--public' both name '\(both.printable)'. Use one of them.")
+        }
         if let length {
             guard let duration = EndTime.duration(length), duration <= RecordingPlan.longest else {
                 throw ValidationError(
@@ -252,7 +255,14 @@ struct Record: AsyncParsableCommand {
             StandardStream.error.line("holdfast did not keep the job '\(name)': \(reason)")
             return status == 0 ? 1 : status
         }
-        try await store.keep(header, recorded.entries, at: clock.now())
+        do {
+            try await store.keep(header, recorded.entries, at: clock.now())
+        } catch {
+            guard (try? store.partition(of: name)) == partition else {
+                throw CommandFailure("The job '\(name)' was not kept. \(error)")
+            }
+            throw error
+        }
         for line in recorded.notes.lines { StandardStream.error.line("holdfast \(line)") }
         try await report(name, session, store, logger)
         return status

@@ -50,7 +50,7 @@ final class RunFolder: Sendable {
             try handle.write(contentsOf: Data(bytes))
             try handle.close()
         } catch {
-            throw CommandFailure("The file '\(file)' cannot be written: \(error).")
+            throw CommandFailure("The file '\(file)' cannot be written: \(error.localizedDescription)")
         }
         if isShared { chmod(file, 0o644) }
         return file

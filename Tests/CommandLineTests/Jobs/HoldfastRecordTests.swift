@@ -26,6 +26,13 @@ struct HoldfastRecordTests {
         }
     }
 
+    @Test func parameterIsEitherSecretOrPublic() async throws {
+        try await JobCommands.with { commands in
+            let recorded = try await commands.record("deps", ["--secret", "key", "--public", "key"], three)
+            #expect(recorded.status == 64 && recorded.error.contains("both name 'key'"), "\(recorded)")
+        }
+    }
+
     /// An HTTP/2 client that knows the length ends before the response is stored.
     ///
     /// Mutant: `a-recording-ends-before-its-fetches`.

@@ -99,6 +99,7 @@ import Testing
             let full = try await open(disk)
             try #require(full.isReadOnly)
             #expect(await full.storeCondition() == .readOnlyOnFullDisk)
+            #expect(full.core.readOnlyError.message.contains("because its disk was full. Free some space"))
             let held = try await full.invalidate([.all], keepingForOffline: false)
             #expect(!held.isDurable)
             try await full.close()

@@ -91,6 +91,28 @@ import Testing
         try await store.close()
     }
 
+    /// Otherwise, the responses of a job that found no room take more of it.
+    ///
+    /// Mutant: `a-job-that-cannot-be-written-leaves-responses`.
+    @Test func recordingWhoseJobCannotBeWrittenLeavesNothing() async throws {
+        let store = try await openStore(folder.store, clock: clock)
+        let (old, new) = (try partition("a"), try partition("b"))
+        try await store.beginRecording(name(), in: old, at: clock.now())
+        try await put(old, store)
+        try await store.keep(header(name(), old), [], at: clock.now())
+        try await store.beginRecording(name(), in: new, at: clock.now())
+        try await put(new, store)
+        let place = URL(fileURLWithPath: folder.store).appending(path: "jobs/deps.job.new")
+        try FileManager.default.createDirectory(at: place, withIntermediateDirectories: false)
+        let (replacing, now) = (try header(name(), new), clock.now())
+        await #expect(throws: StoreError.self) { try await store.keep(replacing, [], at: now) }
+        #expect(try store.jobs.header(of: name())?.partition == old)
+        let (isOld, isNew) = (try await isThere(old, store), try await isThere(new, store))
+        #expect(isOld && !isNew)
+        #expect(try store.jobs.marked.isEmpty)
+        try await store.close()
+    }
+
     /// The places at which a process can be killed. The next process removes what is left.
     ///
     /// Mutant: the marks of killed recordings stay.
