@@ -97,9 +97,15 @@ extension CacheManager: RecordingStore {
     }
 
     /// Removes the responses in partitions, except those of a job.
+    ///
+    /// - Throws: ``StoreError``, also if the removal is only in memory, so that their mark stays.
     private func remove(_ partitions: [JobPartition], except used: JobPartition?, at now: Timestamp) async throws {
-        for partition in partitions where partition != used {
-            try await responses.invalidate(.principal(partition.description), .remove, at: now)
-        }
+        let scopes: [InvalidationScope] = partitions.filter { $0 != used }.map { .principal($0.description) }
+        guard !scopes.isEmpty, try await !core.invalidate(scopes, .remove, at: now).isDurable else { return }
+        throw StoreError(
+            code: .full,
+            message:
+                "The disk of the store '\(folder)' accepts no writes, so responses of a recording are still there. Free some space; the next recording removes them."
+        )
     }
 }

@@ -88,6 +88,26 @@ import Testing
             try await store.close()
         }
 
+        /// Otherwise, nothing would remove its responses.
+        ///
+        /// Mutant: `a-removal-in-memory-ends-a-recording`.
+        @Test func recordingWhoseResponsesCannotBeRemovedStaysMarked() async throws {
+            let disk = try #require(SmallDisk(in: folder.path))
+            let store = try await open(disk)
+            let name = try #require(JobName("deps"))
+            let partition = try #require(JobPartition(String(repeating: "a", count: 32)))
+            let now = clock.now()
+            try await store.beginRecording(name, in: partition, at: now)
+            try await store.close()
+            for ending in ["-wal", "-shm"] { unlink(disk.path + "/store/0001.sqlite" + ending) }
+            disk.fill()
+            let full = try await open(disk)
+            try #require(full.isReadOnly)
+            await #expect(throws: StoreError.self) { try await full.discardRecording(name, in: partition, at: now) }
+            #expect(try full.jobs.marked == [name])
+            try await full.close()
+        }
+
         /// Without the log and its index, nothing can be opened for writing.
         @Test func storeThatIsOnlyReadSaysThatItsDiskWasFull() async throws {
             let disk = try #require(SmallDisk(in: folder.path))
