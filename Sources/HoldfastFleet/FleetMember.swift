@@ -190,7 +190,8 @@ package final class FleetMember: FleetMembership {
         _ file: HoldfastConfiguration.Configuration,
         environment: [String: String]
     ) throws {
-        _ = try FleetParts(file, environment: environment)
+        // The connector compares the address with the other settings.
+        _ = try FleetParts(file, environment: environment)?.makeConnector(file, as: "holdfast-check")
     }
 }
 

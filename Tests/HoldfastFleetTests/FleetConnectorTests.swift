@@ -90,6 +90,19 @@ import Testing
         }
     }
 
+    /// A file that passes the check can be served.
+    @Test(arguments: [("a@", nil, false), ("a@", "A", true), ("", nil, true)] as [(String, String?, Bool)])
+    func userNeedsAPassword(_ user: String, _ variable: String?, _ isValid: Bool) throws {
+        let password = variable.map { ", password: {env: \($0)}" } ?? ""
+        let file = try Configuration(
+            yaml: "version: 1\nfleet: {url: 'redis://\(user)127.0.0.1', namespace: s, secret: {env: S}\(password)}"
+        )
+        let environment = ["A": "right", "S": String(repeating: "s", count: 32)]
+        var problem = ""
+        do { try FleetMember.check(file, environment: environment) } catch { problem = "\(error)" }
+        #expect(isValid ? problem.isEmpty : problem.contains("has a user but no password"), "\(problem)")
+    }
+
     @Test func fileWithoutAFleetNeedsNoConnector() async throws {
         try await withFile { _, store in
             let alone = try Configuration(yaml: "version: 1\nstore: {path: \"\(store)\"}")

@@ -29,7 +29,10 @@ package final class RedisConnector: Sendable {
             throw RedisTierError(.rejected, "TLS requires an address with 'rediss', and such an address requires TLS.")
         }
         guard address.user == nil || password != nil else {
-            throw RedisTierError(.rejected, "The address in 'fleet.url' has a user but no password.")
+            throw RedisTierError(
+                .rejected,
+                "The address in 'fleet.url' has a user but no password. Set 'fleet.password', or remove the user."
+            )
         }
         var settings = settings
         settings.credentials = password.map { RedisCredentials(user: address.user, password: $0) }
