@@ -17,3 +17,19 @@ package enum FleetLogError: Error, Sendable, Hashable {
     /// An argument exceeds a limit. Nothing was sent.
     case limit(String)
 }
+
+extension FleetLogError: CustomStringConvertible {
+    /// The error in words, for operators.
+    package var description: String {
+        switch self {
+        case .unreachable: "unreachable"
+        case .timedOut: "the server did not reply in time"
+        case .cancelled: "the call was canceled"
+        case .wrongEpoch: "another server serves the log"
+        case .lowEpoch: "the server knows a later epoch"
+        case .refused(let code): "the server rejected a command with '\(code)'"
+        case .malformed(let part): "the server sent a malformed reply: \(part)"
+        case .limit(let what): "a limit was exceeded: \(what)"
+        }
+    }
+}

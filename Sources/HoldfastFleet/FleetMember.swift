@@ -57,8 +57,7 @@ package final class FleetMember: FleetMembership {
     ) throws {
         guard let parts = try FleetParts(file, environment: environment) else { return nil }
         let (namespace, node) = (parts.namespace, parts.node)
-        self.logger = logger
-        acknowledgedLevel = file.fleet.acknowledge
+        (self.logger, acknowledgedLevel) = (logger, file.fleet.acknowledge)
         let connector = try parts.makeConnector(file, as: "holdfast-\(node)")
         // A node receives purges within a second after the server is reachable again.
         var policy = SupervisorPolicy()
@@ -73,7 +72,7 @@ package final class FleetMember: FleetMembership {
             clock: ContinuousClock(),
             random: { Double.random(in: 0..<1) },
             onFailure: { error in
-                news.report(error)
+                news.reportOfLog(error)
                 // Startup does not wait for an unavailable server.
                 contact.endStart()
             }
@@ -110,6 +109,7 @@ package final class FleetMember: FleetMembership {
             sealer: LogSealer(keys: parts.keys, namespace: namespace),
             settings: Self.settings(file.fleet, parts, version, contact),
             purges: purges,
+            status: news.status,
             logger: logger
         )
         self.sharing = sharing
@@ -198,10 +198,17 @@ package final class FleetMember: FleetMembership {
 /// Logs why the server cannot be reached, once for each new reason. Attempts continue until one
 /// succeeds, and usually fail for the same reason.
 private final class FailureNews: Sendable {
+    /// The state of the log, which has the last reason.
+    let status = SharingStatus()
     private let last = Mutex<String?>(nil)
     private let logger: Logger
 
     init(_ logger: Logger) { self.logger = logger }
+
+    func reportOfLog(_ error: RedisTierError) {
+        status.noteConnectionFailure(error.message)
+        report(error)
+    }
 
     func report(_ error: RedisTierError) {
         let reason = "\(error)"

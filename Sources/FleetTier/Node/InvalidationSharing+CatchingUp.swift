@@ -17,7 +17,7 @@ extension InvalidationSharing {
             do {
                 guard try await read(wait: .zero) > 0 else { return }
             } catch FleetLogError.timedOut where pages.reductions > reductions {
-                status.countFailure("\(FleetLogError.timedOut)")
+                status.countFailure(FleetLogError.timedOut)
                 giveUpStart()
             }
             await reportProgress()

@@ -108,6 +108,6 @@ extension InvalidationSharing {
     /// - Throws: the error, unless the allowance covers it.
     private func note(_ error: any Error, _ allowance: inout TimeOutAllowance) throws {
         guard allowance.passes(error) else { throw error }
-        status.countFailure("\(error)")
+        status.countFailure(error)
     }
 }

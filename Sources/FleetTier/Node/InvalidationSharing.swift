@@ -91,6 +91,7 @@ package actor InvalidationSharing {
         sealer: LogSealer,
         settings: Settings,
         purges: PurgeView? = nil,
+        status: SharingStatus = SharingStatus(),
         clock: any Clock<Duration> = ContinuousClock(),
         wall: any WallClock = SystemWallClock(),
         uptime: @escaping @Sendable () -> Duration = InvalidationSharing.systemUptime,
@@ -109,7 +110,7 @@ package actor InvalidationSharing {
         self.wall = wall
         self.generator = generator
         self.logger = logger
-        status = SharingStatus()
+        self.status = status
     }
 
     private static let start = ContinuousClock.now
@@ -493,7 +494,7 @@ package actor InvalidationSharing {
     }
 
     func fail(_ error: any Error) {
-        status.countFailure("\(error)")
+        status.countFailure(error)
         disconnect(because: error)
         giveUpStart()
         failures += 1
@@ -501,7 +502,7 @@ package actor InvalidationSharing {
         guard failures == Self.failuresUntilWarning else { return }
         logger.warning(
             "the fleet log is unusable; this node's purges wait, and purges of other nodes arrive late",
-            metadata: ["error": "\(error)", "fleet.namespace": "\(settings.namespace)"]
+            metadata: ["error": "\(status.problem ?? "\(error)")", "fleet.namespace": "\(settings.namespace)"]
         )
     }
 

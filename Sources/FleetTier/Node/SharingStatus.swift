@@ -19,7 +19,7 @@ package final class SharingStatus: Sendable {
             switch self {
             case .off: "off"
             case .connecting: "connecting"
-            case .resyncing: "resyncing"
+            case .resyncing: "catching up"
             case .following: "following"
             case .cutOff: "cut off"
             }
@@ -47,14 +47,24 @@ package final class SharingStatus: Sendable {
         var waiting = 0
         var position: String?
         var contact: ContinuousClock.Instant?
-        var problem: String?
+        var failure: (any Error)?
+        /// Why the last attempt to connect failed.
+        var connectionFailure: String?
         var unopened: UInt64 = 0
         var namesakes: [String] = []
         var behind: Int64?
+
+        var problem: String? {
+            guard let failure else { return nil }
+            // The node learns from a call only that there is no connection.
+            if case FleetLogError.unreachable = failure, let connectionFailure { return connectionFailure }
+            return "\(failure)"
+        }
     }
 
     private let content = Mutex(Content())
 
+    /// Creates the status of a node that has not connected yet.
     package init() {}
 
     package var state: State { content.withLock { $0.state } }
@@ -85,11 +95,11 @@ package final class SharingStatus: Sendable {
         if state != .following, let problem = content.problem { words += ": \(problem)" }
         if content.unopened > 0 {
             words +=
-                "; \(content.unopened) entries of the log cannot be opened: "
+                "; entries of the log that cannot be opened: \(content.unopened); "
                 + "they use a different secret, or come from a newer version"
         }
         if !content.namesakes.isEmpty { words += "; another node has the same name" }
-        if waiting > 0 { words += "; \(waiting) purges of this node are waiting" }
+        if waiting > 0 { words += "; unsent purges of this node: \(waiting)" }
         return FleetCondition(
             isFollowing: state == .following && content.unopened == 0,
             detail: words
@@ -99,7 +109,7 @@ package final class SharingStatus: Sendable {
     func enter(_ state: State) {
         content.withLock {
             $0.state = state
-            if state == .following { $0.problem = nil }
+            if state == .following { ($0.failure, $0.connectionFailure) = (nil, nil) }
         }
     }
 
@@ -128,10 +138,18 @@ package final class SharingStatus: Sendable {
 
     func noteContact() { content.withLock { $0.contact = .now } }
 
-    func countFailure(_ problem: String) {
+    func countFailure(_ failure: any Error) {
         content.withLock {
             $0.counts.failures += 1
-            $0.problem = problem
+            $0.failure = failure
         }
+    }
+
+    /// Records why an attempt to connect failed.
+    ///
+    /// - Parameter reason: a sentence for the operator. A final period is dropped.
+    package func noteConnectionFailure(_ reason: String) {
+        let words = reason.hasSuffix(".") ? String(reason.dropLast()) : reason
+        content.withLock { $0.connectionFailure = words }
     }
 }

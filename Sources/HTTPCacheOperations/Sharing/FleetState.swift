@@ -41,7 +41,7 @@ package struct FleetState: Sendable, Hashable, Codable {
 
     /// This node's name.
     package var node: String
-    /// The state: `following`, `connecting`, `resyncing`, `cut off` or `off`.
+    /// The state: `following`, `connecting`, `catching up`, `cut off` or `off`.
     package var state: String
     /// The position up to which this node has read the log; `nil` if it never has.
     package var position: String?
