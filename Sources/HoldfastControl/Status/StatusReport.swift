@@ -310,12 +310,18 @@ package struct StatusReport: Sendable, Hashable, Codable {
     }
 
     /// Returns text about problems with sharing between nodes; empty if there are none.
-    private static func sentence(_ fleet: FleetState) -> String {
+    static func sentence(_ fleet: FleetState) -> String {
         let waiting = number(Int64(fleet.waiting))
+        var text = ""
         if fleet.state != "following" {
-            return " Purges from other nodes are not received (\(fleet.state)). Unsent purges of this node: \(waiting)."
+            text = " Purges from other nodes are not received (\(fleet.state)). Unsent purges of this node: \(waiting)."
+        } else if fleet.waiting > 0 {
+            text = " Unsent purges of this node: \(waiting)."
         }
-        return fleet.waiting > 0 ? " \(waiting) purges of this node are not shared yet." : ""
+        if let unopened = fleet.unopened {
+            text += " Purges of other nodes that cannot be opened and are not in force here: \(number(unopened))."
+        }
+        return text
     }
 
     /// Returns a number with a comma between groups of three digits, as in the page's tables:
