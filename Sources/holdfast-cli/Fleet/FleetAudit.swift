@@ -70,10 +70,21 @@ struct FleetAudit: AsyncParsableCommand {
         guard !control.isEmpty || !node.isEmpty else {
             throw ValidationError("No node is set. Use '--control' or '--node'.")
         }
+        if let wrong = node.first(where: { !Self.isAddress($0) }) {
+            throw ValidationError("'--node' must be a host and a port, such as 10.0.0.1:9800, not '\(wrong)'.")
+        }
+        guard node.isEmpty == (tokenFile == nil) else {
+            throw ValidationError(
+                node.isEmpty
+                    ? "'--token-file' has no effect without '--node'."
+                    : "'--node' needs '--token-file', with a token of scope 'operate'."
+            )
+        }
         guard times != nil else {
             throw ValidationError("'--at' must be whole seconds from 0 to 86400, such as 1,10,60, not '\(at)'.")
         }
         if purge, since != nil { throw ValidationError("'--since' has no effect with '--purge'. Omit one of them.") }
+        if selectors.reason != nil, !purge { throw ValidationError("'--reason' needs '--purge'.") }
         if selectors.dryRun {
             throw ValidationError("'--dry-run' is not supported here. To change nothing, omit '--purge'.")
         }
@@ -102,6 +113,11 @@ struct FleetAudit: AsyncParsableCommand {
             }
         }
         if !isClean { throw ExitCode.failure }
+    }
+
+    /// Returns whether a text is a URL, or a host with a port.
+    private static func isAddress(_ text: String) -> Bool {
+        text.contains("://") || URL(string: "http://\(text)")?.port != nil
     }
 
     /// Returns the socket at a path. A wrong path fails now, not after the last round.

@@ -5,6 +5,7 @@ import HoldfastControl
 import LocalSockets
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 
 /// A client of a running gateway's control plane.
 struct ControlClient: Sendable {
@@ -105,6 +106,9 @@ struct ControlClient: Sendable {
         } catch {
             try? await client.shutdown()
             if error is CommandFailure { throw error }
+            if Self.isRefusal(error) {
+                throw CommandFailure("'\(name)' accepts no connections. Check the address, and that the gateway runs.")
+            }
             guard let failure = error as? HTTPClientError, Self.timeouts.contains(failure) else {
                 // The library's own text describes its parser, which does not help the user.
                 throw CommandFailure(
@@ -122,6 +126,12 @@ struct ControlClient: Sendable {
 
     /// Any response.
     private struct Response: Decodable {}
+
+    /// Returns whether no connection could be opened. Which error says so depends on whether the
+    /// address has a name.
+    private static func isRefusal(_ error: any Error) -> Bool {
+        error is NIOConnectionError || (error as? IOError)?.errnoCode == ECONNREFUSED
+    }
 
     private static let timeouts: [HTTPClientError] = [.deadlineExceeded, .readTimeout, .connectTimeout]
 

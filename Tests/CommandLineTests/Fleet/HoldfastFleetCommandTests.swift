@@ -1,4 +1,5 @@
 import Foundation
+import HoldfastTesting
 import SampleOrigin
 import Synchronization
 import TestSupport
@@ -358,6 +359,22 @@ struct HoldfastFleetCommandTests {
         for wrong in [["--tag", "a"], ["--tag", "a", "--at", "x"] + own, own, purge + own + ["--since", "-1m"]] {
             #expect(try await run(wrong).status == 64, "\(wrong)")
         }
+        for wrong in [
+            ["--node", "127.0.0.1:1"], ["--node", "127.0.0.1", "--token-file", "none"],
+            ["--control", "none", "--token-file", "none"], ["--control", "none", "--reason", "b"],
+        ] {
+            let outcome = try await run(["--tag", "a"] + wrong)
+            #expect(outcome.status == 64, "\(outcome)")
+        }
+        // A node that nothing runs at is not reported as a process with a wrong response.
+        let port = try HeldPort()
+        defer { withExtendedLifetime(port) {} }
+        try writeFile("\(gateway.folder.path)/audit.token", Array("token".utf8))
+        let away = try await run(
+            ["--tag", "a", "--at", "0", "--node", "127.0.0.1:\(port.port)"]
+                + ["--token-file", "\(gateway.folder.path)/audit.token"]
+        )
+        #expect(away.status == 1 && away.text.contains("accepts no connections"), "\(away)")
     }
 }
 
