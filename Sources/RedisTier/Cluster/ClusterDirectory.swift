@@ -44,6 +44,13 @@ final class ClusterDirectory: Sendable {
                 RedisCommand("CLUSTER", "INFO"),
                 within: settings.connectTimeout
             )
+            if case .error(let error) = information {
+                throw RedisTierError(
+                    .unreachable,
+                    "The server '\(endpoint)' rejected 'CLUSTER INFO' with '\(error.code)'. If it is a single server, "
+                        + "begin 'fleet.url' with 'redis://', or with 'rediss://' for TLS."
+                )
+            }
             guard information.text?.contains("cluster_state:ok") == true else {
                 throw RedisTierError(.unreachable, "The node '\(endpoint)' reports that its cluster is incomplete.")
             }

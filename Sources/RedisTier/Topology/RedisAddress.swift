@@ -44,6 +44,7 @@ package struct RedisAddress: Sendable, Hashable {
         guard user != "" else { throw .address("the user before '@' is empty") }
         switch scheme {
         case "redis", "valkey", "rediss", "valkeys":
+            guard !hosts.contains(",") else { throw .address("several hosts need 'redis+sentinel' or 'redis+cluster'") }
             topology = .server(try Self.endpoint(hosts, defaultPort: 6379))
             self.user = user
         case "redis+sentinel", "valkey+sentinel", "rediss+sentinel", "valkeys+sentinel":

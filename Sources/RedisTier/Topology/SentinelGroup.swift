@@ -27,7 +27,8 @@ struct SentinelGroup: Sendable {
         guard let winner = ballot.winner else {
             throw RedisTierError(
                 .unreachable,
-                "None of the \(endpoints.count) sentinels knows the address of the primary '\(primary)'."
+                "No sentinel in 'fleet.url' knows the address of the primary '\(primary)'. "
+                    + "Check the name, and that the addresses are those of sentinels."
             )
         }
         return winner

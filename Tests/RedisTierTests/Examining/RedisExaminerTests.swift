@@ -61,6 +61,15 @@ import Testing
         findings.filter { $0.level == level }.map(\.subject)
     }
 
+    /// Mutant: `single-server-is-an-incomplete-cluster`.
+    @Test func aSingleServerIsNoCluster() async throws {
+        try await withServer { server, _ in
+            let findings = try await examine("redis+cluster://127.0.0.1:\(server.port ?? 0)")
+            #expect(findings.first?.level == .error && findings.first?.subject == "connection", "\(findings)")
+            #expect(findings.first?.message.contains("begin 'fleet.url' with 'redis://'") == true, "\(findings)")
+        }
+    }
+
     @Test func aServerIsExaminedAndNothingStaysThere() async throws {
         try await withServer(["--maxmemory", "1gb", "--maxmemory-policy", "volatile-lru"]) { server, url in
             let findings = try await examine(url)
