@@ -70,7 +70,8 @@ extension TopSetting {
             },
             written: { $0.fleet.url == nil ? nil : $0.fleet.share.rawValue }
         ),
-        duration("fleet.timeout", \.fleet.timeout),
+        // Requests wait for peer lookups, and startup waits for ten calls.
+        duration("fleet.timeout", \.fleet.timeout, most: .seconds(10)),
         TopSetting(
             "fleet.largest-body",
             .size,
@@ -94,7 +95,12 @@ extension TopSetting {
                 }
                 for entry in try value.entries("'wait' and 'lease', or 'off'") {
                     switch entry.key {
-                    case "wait": configuration.fleet.collapseWait = try Readers.duration(entry.value)
+                    case "wait":
+                        let wait = try Readers.duration(entry.value)
+                        guard wait <= .seconds(60) else {
+                            throw Refusal("\(entry.value.shown) is too long. The maximum is 1 m.", line: entry.line)
+                        }
+                        configuration.fleet.collapseWait = wait
                     case "lease":
                         let lease = try Readers.duration(entry.value)
                         guard (.milliseconds(500)...(.seconds(60))).contains(lease) else {
@@ -122,7 +128,7 @@ extension TopSetting {
             written: { $0.fleet.url == nil ? nil : $0.fleet.cutOff.rawValue }
         ),
         // Heartbeats are sent every second and may be late, so a shorter lease would often expire.
-        duration("fleet.lease", \.fleet.lease, least: .seconds(2)),
+        duration("fleet.lease", \.fleet.lease, least: .seconds(2), most: .seconds(3600)),
         TopSetting(
             "fleet.quorum",
             .integer(0...16),

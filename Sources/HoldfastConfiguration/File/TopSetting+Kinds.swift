@@ -112,7 +112,8 @@ extension TopSetting {
     static func duration(
         _ name: String,
         _ path: any WritableKeyPath<Configuration, Duration> & Sendable,
-        least: Duration = .milliseconds(1)
+        least: Duration = .milliseconds(1),
+        most: Duration? = nil
     ) -> TopSetting {
         TopSetting(
             name,
@@ -121,6 +122,9 @@ extension TopSetting {
                 let duration = try Readers.duration(value)
                 guard duration >= least else {
                     throw Refusal("\(value.shown) is too short. The minimum is \(Quantity.written(least)).")
+                }
+                if let most, duration > most {
+                    throw Refusal("\(value.shown) is too long. The maximum is \(Quantity.written(most)).")
                 }
                 configuration[keyPath: path] = duration
             },

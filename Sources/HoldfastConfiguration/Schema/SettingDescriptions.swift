@@ -46,13 +46,13 @@ enum SettingDescriptions {
         "fleet.acknowledge":
             "The level that a purge waits for, at most 1 s (5 s for 'everywhere'), if the client names none. The purge succeeds even if it is not reached in time. 'queued': it is in the node's journal; 'published': it is in the log; 'replicated': the replicas that 'fleet.quorum' requires have received it; 'everywhere': it is in force on all nodes. Default: 'published'.",
         "fleet.collapse":
-            "'{wait: TIME, lease: TIME}'. 'wait': how long a node waits for another node's in-flight fetch of the same response. 'lease': how long the other nodes rely on a node that sends nothing, 500 ms to 1 min. 'off': every node fetches for itself. Default: '{wait: 1 s, lease: 10 s}'.",
+            "'{wait: TIME, lease: TIME}'. 'wait': how long a node waits for another node's in-flight fetch of the same response, at most 1 min. 'lease': how long the other nodes rely on a node that sends nothing, 500 ms to 1 min. 'off': every node fetches for itself. Default: '{wait: 1 s, lease: 10 s}'.",
         "fleet.cut-off":
             "How a node serves fresh responses if it has had no confirmed contact for 'fleet.lease'. 'serve': as usual; 'validate': it validates them first, and serves them with 'detail=cut-off' if the origin is unreachable. Default: 'serve'.",
         "fleet.largest-body":
             "The largest body that is shared, at most 256 MiB. Default: '8 MiB'.",
         "fleet.lease":
-            "How long a confirmed contact is valid, at least 2 s. Default: '5 s'.",
+            "How long a confirmed contact is valid, 2 s to 1 h. Default: '5 s'.",
         "fleet.longest":
             "How long the server keeps a response. It must be at least an hour less than the 'time' of 'fleet.retention'. Default: '24 h'.",
         "fleet.namespace":
@@ -74,7 +74,7 @@ enum SettingDescriptions {
         "fleet.share":
             "'invalidations': purges and the invalidations of unsafe methods; 'responses': also responses that are stored for all clients. Default: 'invalidations'.",
         "fleet.timeout":
-            "The time limit for one call to the server. Default: '50 ms'.",
+            "The time limit for one call to the server, at most 10 s. Default: '50 ms'.",
         "fleet.tls":
             "'{ca: PATH, certificate: PATH, key: PATH, server-name: HOST}', each optional: PEM files for a URL with TLS. Default: the system's roots, no certificate.",
         "fleet.url":

@@ -62,6 +62,12 @@ import Testing
             "{url: \"redis://a\", namespace: s, secret: {env: A}, collapse: {lease: 100ms}}",
             "must be from 500 ms to 1 m"
         ),
+        (
+            "{url: \"redis://a\", namespace: s, secret: {env: A}, share: responses, collapse: {wait: 61s}}",
+            "'61s' is too long. The maximum is 1 m."
+        ),
+        ("{url: \"redis://a\", namespace: s, secret: {env: A}, timeout: 11s}", "The maximum is 10 s."),
+        ("{url: \"redis://a\", namespace: s, secret: {env: A}, lease: 61m}", "The maximum is 1 h."),
     ])
     func faultsAreReportedWithoutSecrets(_ text: String, _ message: String) {
         let error = #expect(throws: ConfigurationError.self) { try Self.configuration(text) }
