@@ -67,7 +67,7 @@ extension FleetFileWatch {
         replace: @escaping @Sendable (FleetKeys) -> Void
     ) {
         guard !file.fleet.secretFiles.isEmpty else { return nil }
-        self.init("fleet.secret", parts.secrets, logger: logger) { used in
+        self.init("fleet.secret", parts.secrets, changes: { $1.changes(from: $0) }, logger: logger) { used in
             try FleetSecrets(file, environment: environment)
                 .succeeding(used, at: InvalidationSharing.systemUptime(), for: file.fleet.retentionTime)
         } replace: { secrets in

@@ -10,18 +10,21 @@ final class FleetFileWatch: Sendable {
     static let interval = Duration.seconds(60)
 
     private let setting: String
-    private let reread: @Sendable () throws -> Bool
+    /// Rereads the files, and returns the settings whose values are new.
+    private let reread: @Sendable () throws -> [String]
     private let logger: Logger
     private let lastProblem = Mutex<String?>(nil)
 
     /// - Parameters:
     ///   - setting: the setting that names the files.
     ///   - value: the value in use.
+    ///   - changes: returns which of several settings differ between two values.
     ///   - read: reads the value; gets the value in use.
     ///   - replace: called with each new value. If it throws, the earlier value stays in use.
     init<Value: Equatable & Sendable>(
         _ setting: String,
         _ value: Value,
+        changes: (@Sendable (_ earlier: Value, _ new: Value) -> [String])? = nil,
         logger: Logger,
         read: @escaping @Sendable (Value) throws -> Value?,
         replace: @escaping @Sendable (Value) throws -> Void
@@ -31,10 +34,10 @@ final class FleetFileWatch: Sendable {
         let current = Mutex(value)
         reread = {
             try current.withLock { value in
-                guard let new = try read(value), new != value else { return false }
+                guard let new = try read(value), new != value else { return [] }
                 try replace(new)
-                value = new
-                return true
+                defer { value = new }
+                return changes?(value, new) ?? [setting]
             }
         }
     }
@@ -42,9 +45,11 @@ final class FleetFileWatch: Sendable {
     /// Rereads the files.
     func reload() {
         do {
-            let isNew = try reread()
+            let settings = try reread()
             lastProblem.withLock { $0 = nil }
-            if isNew { logger.notice("a file of the fleet was reloaded", metadata: ["setting": "\(setting)"]) }
+            for setting in settings {
+                logger.notice("a file of the fleet was reloaded", metadata: ["setting": "\(setting)"])
+            }
         } catch {
             let problem = "\(error)"
             let isNews = lastProblem.withLock { last in

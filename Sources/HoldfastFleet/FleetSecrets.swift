@@ -38,6 +38,15 @@ struct FleetSecrets: Sendable, Hashable {
         return secrets
     }
 
+    /// Returns the settings whose values differ from those of other secrets.
+    func changes(from earlier: FleetSecrets) -> [String] {
+        var changes: [String] = []
+        if secret != earlier.secret { changes.append("fleet.secret") }
+        if previous != earlier.previous { changes.append("fleet.previous-secret") }
+        if next != earlier.next { changes.append("fleet.next-secret") }
+        return changes
+    }
+
     /// The keys that are derived from the secrets; `nil` if a secret is too short.
     var keys: FleetKeys? {
         FleetKeys(

@@ -80,6 +80,23 @@ import Testing
         #expect(used.withLock { $0 } == [2] && watch.problem == nil)
     }
 
+    /// The log names the setting whose file is new, and no other.
+    @Test func theSettingOfANewFileIsNamed() throws {
+        try withFile { file, volume in
+            let first = try FleetSecrets(file, environment: [:])
+            #expect(first.changes(from: first).isEmpty)
+            try volume.publish(["secret": Self.old, "next": Self.new])
+            let second = try FleetSecrets(file, environment: [:])
+            #expect(second.changes(from: first) == ["fleet.next-secret"])
+            try volume.publish(["secret": Self.new, "next": Self.new])
+            let third = try FleetSecrets(file, environment: [:]).succeeding(second, at: .zero, for: .seconds(1))
+            #expect(third.changes(from: second) == ["fleet.secret"])
+            // Only the former secret is forgotten.
+            let last = try FleetSecrets(file, environment: [:]).succeeding(third, at: .seconds(1), for: .seconds(1))
+            #expect(last != third && last.changes(from: third).isEmpty)
+        }
+    }
+
     /// The secret before opens entries until the log has no more of them.
     @Test func aReplacedSecretIsFormerForAStatedTime() throws {
         try withFile { file, volume in

@@ -4,7 +4,8 @@ package import HTTPCacheSemantics
 /// A purge in the form that nodes exchange.
 package struct PurgeRecord: Sendable, Hashable {
     package var id: PurgeID
-    /// The node that received the request.
+    /// The node that sealed the record. It may have the purge from another node, and publishes it
+    /// again because the log lost it.
     package var node: NodeName
     package var effect: InvalidationEffect
     package var selector: ScopeSelector

@@ -11,7 +11,7 @@ struct FleetLogCommand: AsyncParsableCommand {
         commandName: "log",
         abstract: "Shows the purge log that several gateways share.",
         discussion: """
-            Prints a line for each entry, oldest first: its position, when the server added it (by the server's clock), the node that made the purge, 'expire' or 'remove', and what it covers. \
+            Prints a line for each entry, oldest first: its position, when the server added it (by the server's clock), the node that wrote it to the log, 'expire' or 'remove', and what it covers. \
             Values of secret parameters are redacted. An epoch line means that another server began to serve the log, and shows how much of the log that server inherited.
 
             With '--follow', the command keeps running, even while the server cannot be reached.
