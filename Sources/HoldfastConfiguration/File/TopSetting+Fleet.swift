@@ -68,7 +68,7 @@ extension TopSetting {
                     Configuration.Fleet.Share.allCases.map { ($0.rawValue, $0) }
                 )
             },
-            written: { $0.fleet.url == nil ? nil : $0.fleet.share.rawValue }
+            written: { $0.fleet.share.rawValue }
         ),
         // Requests wait for peer lookups, and startup waits for ten calls.
         duration("fleet.timeout", \.fleet.timeout, most: .seconds(10)),
@@ -125,7 +125,7 @@ extension TopSetting {
                     Configuration.Fleet.CutOff.allCases.map { ($0.rawValue, $0) }
                 )
             },
-            written: { $0.fleet.url == nil ? nil : $0.fleet.cutOff.rawValue }
+            written: { $0.fleet.cutOff.rawValue }
         ),
         // Heartbeats are sent every second and may be late, so a shorter lease would often expire.
         duration("fleet.lease", \.fleet.lease, least: .seconds(2), most: .seconds(3600)),
@@ -143,7 +143,7 @@ extension TopSetting {
             read: { (value, configuration) throws(Refusal) in
                 configuration.fleet.acknowledge = try value.word(PurgeLevel.allCases.map { ($0.rawValue, $0) })
             },
-            written: { $0.fleet.url == nil ? nil : $0.fleet.acknowledge.rawValue }
+            written: { $0.fleet.acknowledge.rawValue }
         ),
         TopSetting(
             "fleet.retention",

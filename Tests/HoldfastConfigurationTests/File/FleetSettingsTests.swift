@@ -32,6 +32,13 @@ import Testing
         #expect(shown["fleet.retention"] == "{time: 2 h, entries: 5000}")
     }
 
+    @Test(arguments: ["fleet.share", "fleet.cut-off", "fleet.acknowledge"])
+    func settingThatIsNotSetIsShownAsDefault(_ name: String) throws {
+        let configuration = try Self.configuration("{url: \"redis://a\", namespace: s, secret: {env: A}}")
+        let setting = try #require(configuration.effective.settings.first { $0.name == name })
+        #expect(setting.isDefault && setting.value != nil)
+    }
+
     /// Of one server, of sentinels and of a cluster, with TLS and without.
     @Test(arguments: ["", "+sentinel", "+cluster"])
     func everyKindOfServerIsAccepted(_ kind: String) throws {
