@@ -227,7 +227,7 @@ extension ExchangeError {
 extension CacheResponse {
     /// The response as a line for people and scripts.
     var responseLine: String {
-        "response source=\(source.rawValue) status=\(head.status.code) age=\(age / 1000)s stale=\(isStale)"
+        "response source=\(source.rawValue) status=\(head.status.code) age=\(age.components.seconds)s stale=\(isStale)"
             + " cache-status=\"\(outcome.cacheStatus())\""
     }
 }

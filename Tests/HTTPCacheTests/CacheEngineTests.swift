@@ -16,7 +16,7 @@ import Testing
         #expect(first.response.source == .network && first.response.outcome.isStored)
         #expect(first.response.outcome.forward == .uriMiss)
         #expect(second.response.source == .store && second.response.outcome.isHit)
-        #expect(second.response.outcome.timeToLive == 50 && second.response.age == 10_000)
+        #expect(second.response.outcome.timeToLive == 50 && second.response.age == .seconds(10))
         #expect(second.response.head.headerFields[.age] == "10")
         #expect(fixture.transport.requests.count == 1)
     }

@@ -33,7 +33,7 @@ extension CacheEngine {
             head: response.head,
             body: response.body,
             source: .network,
-            age: 0,
+            ageMilliseconds: 0,
             outcome: CacheOutcome(forward: request.forwardReason, notStored: request.isKeyed ? .bypass : .method),
             forecastSubject: OfflineForecast.Subject(prepared, [])
         )

@@ -77,7 +77,7 @@ extension CacheEngine {
             head: head,
             body: body,
             source: isValidated ? .network : .store,
-            age: serve.freshness.age.milliseconds,
+            ageMilliseconds: serve.freshness.age.milliseconds,
             isStale: !isValidated && (!serve.freshness.isFresh || serve.stored.head.isInvalidated),
             isValidated: isValidated,
             stored: serve.stored,

@@ -21,8 +21,9 @@ public struct CacheResponse: Sendable {
     public var body: BodyStream
     /// See ``Source``.
     public var source: Source
-    /// The milliseconds since the origin generated or last validated the response. RFC 9111 §4.2.3
-    public var age: Int64
+    /// ``age`` in milliseconds. It is stored as an integer, because every hit sets it and few
+    /// callers read it.
+    package var ageMilliseconds: Int64
     /// Whether the response is past its freshness lifetime, or invalidated.
     public var isStale = false
     /// Whether the origin responded with 304, so the body is the stored body.
@@ -41,6 +42,10 @@ public struct CacheResponse: Sendable {
     package var redirects: FollowedRedirects?
     /// The request, and the responses stored when it arrived, for the offline forecast.
     package var forecastSubject: OfflineForecast.Subject?
+
+    /// The time since the origin generated or last validated the response, in whole milliseconds.
+    /// RFC 9111 §4.2.3
+    public var age: Duration { .milliseconds(ageMilliseconds) }
 }
 
 extension CacheResponse {
@@ -51,7 +56,7 @@ extension CacheResponse {
             head: relayed.parsedHead(),
             body: BodyStream(relayed.content),
             source: .network,
-            age: 0,
+            ageMilliseconds: 0,
             outcome: CacheOutcome(forward: .uriMiss, notStored: .responseNoStore)
         )
     }

@@ -467,7 +467,7 @@ struct ExchangeFlow: Sendable {
             head: response,
             body: body,
             source: .network,
-            age: policy.currentAge(of: head, at: max(now, head.responseTime)).milliseconds,
+            ageMilliseconds: policy.currentAge(of: head, at: max(now, head.responseTime)).milliseconds,
             outcome: outcome
         )
     }

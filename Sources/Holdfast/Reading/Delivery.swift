@@ -49,7 +49,7 @@ extension Emission {
         self.init(
             value: value,
             source: response.source,
-            age: .milliseconds(response.age),
+            age: response.age,
             isStale: response.isStale,
             isUnchanged: isUnchanged,
             status: response.head.status,

@@ -47,7 +47,7 @@ struct ExchangeFacts: Sendable {
         outcome = response.outcome
         isStale = response.isStale || ending == .staleHit
         staleness = isStale ? max(0, -(response.outcome.timeToLive ?? 0)) : 0
-        age = response.age
+        age = response.ageMilliseconds
         storedKey = response.stored?.key
         // If the origin validated the response with 304, its content comes from the store.
         source =

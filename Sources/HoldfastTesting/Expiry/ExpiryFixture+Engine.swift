@@ -107,7 +107,8 @@ private struct ExpiryRun {
             expect(isSo, "stale_use", staleUse, came)
         }
         if let response = unreachable.response, let age = expected.age {
-            expect(response.age == Int64((age * 1000).rounded()), "age", "\(age) s", "\(response.age) ms")
+            let milliseconds = response.ageMilliseconds
+            expect(milliseconds == Int64((age * 1000).rounded()), "age", "\(age) s", "\(milliseconds) ms")
         }
         if case .number(let ttl) = expected.ttl, let timeToLive = unreachable.response?.outcome.timeToLive {
             expect(timeToLive == Int64(ttl.rounded(.down)), "ttl", "\(ttl)", "\(timeToLive)")

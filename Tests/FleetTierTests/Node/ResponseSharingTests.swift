@@ -356,7 +356,7 @@ import Testing
             try await nodes[1].untilPut()
             for node in [nodes[0], nodes[2]] {
                 let response = try await node.get("/x").response
-                #expect(response.outcome.detail == .fleet && response.age < 60_000)
+                #expect(response.outcome.detail == .fleet && response.age < .seconds(60))
             }
         }
     }

@@ -154,7 +154,7 @@ import Testing
         let (text, response) = try await node.get()
         #expect(text == "theirs")
         #expect(response.outcome.isHit && response.outcome.detail == .fleet)
-        #expect(response.age / 1000 == 20)
+        #expect(response.age.components.seconds == 20)
         #expect(node.transport.requests.isEmpty)
         #expect(node.offers.isEmpty)
         // From now on it is this node's own, under its tag too.

@@ -302,7 +302,7 @@ import Testing
             fixture.clock.advance(by: .seconds(5))
             let second = try await fixture.engine.respond(to: fixture.request())
             #expect(second.outcome.isCollapsed)
-            #expect(second.age == 5000)
+            #expect(second.age == .seconds(5))
             #expect(second.head.headerFields[.age] == "5")
             #expect(fixture.transport.requests.count == 1)
         }

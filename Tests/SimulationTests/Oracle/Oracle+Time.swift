@@ -19,14 +19,16 @@ extension Oracle {
             now: call.begunAt,
             world: world,
             isInvalidated: isInvalidated,
-            claimedAge: response.age
+            claimedAge: response.ageMilliseconds
         )
         judgeExplicitExpiry(call, served, last)
         // A client's malformed request may have provoked it.
         if served.status == 400 { report(call, "a 400 from the store") }
         let time = served.timeToLive
         if served.explicitExpiry == nil {
-            if response.age != served.age { report(call, "age \(response.age), which is \(served.age)") }
+            if response.ageMilliseconds != served.age {
+                report(call, "age \(response.ageMilliseconds), which is \(served.age)")
+            }
             let age = min(served.age / 1000, 1 << 31)
             if response.head.headerFields[.age] != "\(age)" {
                 report(call, "Age \(response.head.headerFields[.age] ?? "-"), which is \(age)")

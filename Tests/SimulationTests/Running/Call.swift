@@ -100,8 +100,8 @@ extension World {
             " principal=\(call.request.principal ?? "-") preference=\(call.request.preference) storage=\(call.request.storage)"
         text += " mode=\(call.mode) kind=\(configuration.kind)"
         if let response = call.response {
-            text += " → \(response.head.status.code) \(response.source) age=\(response.age) stale=\(response.isStale)"
-            text += " validated=\(response.isValidated) \(response.outcome.cacheStatus())"
+            text += " → \(response.head.status.code) \(response.source) age=\(response.ageMilliseconds)"
+            text += " stale=\(response.isStale) validated=\(response.isValidated) \(response.outcome.cacheStatus())"
             text +=
                 " sent=\(response.head.headerFields[.sent] ?? "?") body=\(response.head.headerFields[.brought] ?? "?")"
         } else if let error = call.error {

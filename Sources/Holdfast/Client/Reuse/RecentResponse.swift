@@ -43,7 +43,7 @@ struct RecentResponse: Sendable {
         reused.source = .store
         reused.isStale = now >= freshUntil
         reused.isValidated = false
-        reused.age += age(at: now).clampedMilliseconds
+        reused.ageMilliseconds += age(at: now).clampedMilliseconds
         reused.outcome = CacheOutcome(isHit: true, detail: .recent)
         return reused
     }

@@ -28,7 +28,7 @@ import Testing
             head: HTTPResponse(status: .ok),
             body: BodyStream(bytes.map { ByteBuffer(repeating: 1, count: $0) } ?? ByteBuffer(string: content)),
             source: .network,
-            age: 5,
+            ageMilliseconds: 5,
             isStale: false,
             isValidated: false,
             stored: nil,
@@ -91,7 +91,7 @@ import Testing
             fencingNumber
         )
         guard case .reuses(let served) = arrival else { throw HoldfastError(code: .noData, message: "") }
-        #expect(served.source == .store && served.isStale && served.age == 1205)
+        #expect(served.source == .store && served.isStale && served.age == .milliseconds(1205))
         #expect(served.outcome == CacheOutcome(isHit: true, detail: .recent))
         #expect(served.body.whole == ByteBuffer(string: "a"))
     }

@@ -106,7 +106,7 @@ private struct FixtureRun {
             )
         }
         if let response = result.response {
-            if let age = expect.age { #expect(response.age == Int64((age * 1000).rounded()), context) }
+            if let age = expect.age { #expect(response.ageMilliseconds == Int64((age * 1000).rounded()), context) }
             if case .number(let ttl) = expect.ttl {
                 #expect(response.outcome.timeToLive == Int64(ttl.rounded(.down)), context)
             }
