@@ -40,7 +40,7 @@ private enum Computed: OwnAPI {
     var acceptableStatusCodes: Range<Int> { 200..<300 }  // ignored: 'acceptedStatuses' of type
     var dataPath: ValuePath { "data" }  // ignored: 'valuePath' of type
     var envelope: Envelope { Envelope() }  // ignored: its type is 'Envelope'
-    var emptyBody: EmptyContent { .isMissing }  // ignored: 'emptyContent' of type
+    var emptyBody: EmptyContent { .missing }  // ignored: 'emptyContent' of type
     var maximumBodyBytes: UInt { 7 }  // ignored: its type is 'UInt'
     var retryPolicy: RetryPlan { .never }  // ignored: 'retry' of type
     var redirect: RedirectPolicy { .never }  // ignored: 'redirects' of type

@@ -47,7 +47,7 @@ public struct AdHocRequest<Response: Decodable & Sendable>: Endpoint {
     /// See ``Endpoint/envelope``.
     public var envelope = EnvelopeChoice.inherited
     /// See ``Endpoint/emptyContent``.
-    public var emptyContent = EmptyContent.isMissing
+    public var emptyContent = EmptyContent.missing
     /// See ``Endpoint/maximumBodyBytes``.
     public var maximumBodyBytes: Int?
     /// See ``Endpoint/timeout``.

@@ -4,7 +4,7 @@ public enum EmptyContent: Sendable, Hashable {
     /// The response is an error with code `noData`, unless the type accepts empty content
     /// (``NoContent``, `Data`, ``RawContent``, `String` without an envelope or a path, or an
     /// optional, which becomes `nil`). This is the default.
-    case isMissing
+    case missing
     /// The response is treated like this JSON: `{}`, `[]` or `null`.
-    case standsFor(String)
+    case json(String)
 }

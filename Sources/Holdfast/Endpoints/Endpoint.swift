@@ -221,7 +221,7 @@ extension Endpoint {
     /// The client's envelope.
     public var envelope: EnvelopeChoice { .inherited }
     /// Missing content is an error.
-    public var emptyContent: EmptyContent { .isMissing }
+    public var emptyContent: EmptyContent { .missing }
     /// The client's limit.
     public var maximumBodyBytes: Int? { nil }
     /// No limit of its own.

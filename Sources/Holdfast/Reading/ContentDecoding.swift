@@ -137,13 +137,13 @@ extension ContentDecoding {
         at place: ValuePath
     ) throws -> Value {
         switch emptyContent {
-        case .standsFor(let json):
+        case .json(let json):
             do {
                 return try decoder.decode(type, from: Data(json.utf8))
             } catch {
                 throw HoldfastError(undecodable: error, type: type, in: input)
             }
-        case .isMissing:
+        case .missing:
             if let absent = type.absent { return absent }
             throw HoldfastError(
                 code: .noData,

@@ -20,7 +20,7 @@ final class DecodingIdentities: Sendable {
     private let plain = DecodingIdentity()
 
     func identity(of decoding: ContentDecoding) -> DecodingIdentity? {
-        if decoding.envelope == nil, decoding.path.steps.isEmpty, decoding.emptyContent == .isMissing { return plain }
+        if decoding.envelope == nil, decoding.path.steps.isEmpty, decoding.emptyContent == .missing { return plain }
         let settings = Settings(envelope: decoding.envelope, path: decoding.path, emptyContent: decoding.emptyContent)
         return known.withLock { known in
             if let identity = known[settings] { return identity }

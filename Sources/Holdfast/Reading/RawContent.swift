@@ -47,7 +47,7 @@ public struct RawContent: Sendable {
             decoder: decoder,
             envelope: envelope,
             path: ValuePath(),
-            emptyContent: .isMissing
+            emptyContent: .missing
         )
         self.init(data, decoding: decoding, status: .ok, target: MessageTarget("content"))
     }

@@ -35,7 +35,7 @@ public struct ResponseContent: Sendable {
                 decoder: CachingClient.Configuration.defaultDecoder,
                 envelope: nil,
                 path: ValuePath(),
-                emptyContent: .isMissing
+                emptyContent: .missing
             ),
             target: MessageTarget("content of no origin")
         )

@@ -31,7 +31,7 @@ import Testing
         var acceptedStatuses: AcceptedStatuses { [204] }
         var valuePath: ValuePath { "data.x" }
         var envelope: EnvelopeChoice { .none }
-        var emptyContent: EmptyContent { .standsFor("{}") }
+        var emptyContent: EmptyContent { .json("{}") }
         var maximumBodyBytes: Int? { 7 }
         var timeout: Duration? { .seconds(3) }
         var retry: RetryPlan? { RetryPlan() }

@@ -13,7 +13,7 @@ import Testing
         var invalidates: [StoreInvalidation] = []
         var invalidatesTarget = true
         var isMutation: Bool { method != .get }
-        var emptyContent: EmptyContent { .standsFor("\"\"") }
+        var emptyContent: EmptyContent { .json("\"\"") }
         var baseURL: String { ScriptedClient.url }
         var path: String { "/items/\(id)" }
     }

@@ -12,7 +12,7 @@ import Testing
         _ text: String,
         as type: Value.Type = Value.self,
         at path: ValuePath = ValuePath(),
-        empty: EmptyContent = .isMissing
+        empty: EmptyContent = .missing
     ) throws -> Value {
         try ContentDecoding(decoder: JSONDecoder(), envelope: nil, path: path, emptyContent: empty)
             .decode(type, from: Data(text.utf8), status: .ok, target: MessageTarget("GET https://a.example/x"))
@@ -41,11 +41,11 @@ import Testing
         let error = #expect(throws: HoldfastError.self) { try decode("", as: Person.self) }
         #expect(error?.code == .noData && error?.outcome == .noData && error?.message.contains("emptyContent") == true)
         #expect(try decode("", as: Person?.self) == nil)
-        #expect(try decode("", as: [Person].self, empty: .standsFor("[]")) == [])
-        #expect(try decode("", as: Person.self, at: "a.b", empty: .standsFor(#"{"name":"n"}"#)) == Person(name: "n"))
-        #expect(try decode("", as: Person?.self, empty: .standsFor("null")) == nil)
+        #expect(try decode("", as: [Person].self, empty: .json("[]")) == [])
+        #expect(try decode("", as: Person.self, at: "a.b", empty: .json(#"{"name":"n"}"#)) == Person(name: "n"))
+        #expect(try decode("", as: Person?.self, empty: .json("null")) == nil)
         #expect(
-            #expect(throws: HoldfastError.self) { try decode("", as: Person.self, empty: .standsFor("{}")) }?.code
+            #expect(throws: HoldfastError.self) { try decode("", as: Person.self, empty: .json("{}")) }?.code
                 == .decodingFailed
         )
     }

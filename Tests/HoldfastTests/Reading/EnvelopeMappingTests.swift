@@ -132,11 +132,11 @@ import Testing
         try await ClientFixture.run { fixture in
             var empty = AnyRequest<[Moment]>(baseURL: fixture.origin.baseURL, path: "/empty")
             await expect(.noData) { _ = try await fixture.client.fetch(empty) }
-            empty.emptyContent = .standsFor("[]")
+            empty.emptyContent = .json("[]")
             let none = try await fixture.client.fetch(empty).value
             #expect(none == [])
             #expect(try await fixture.client.stored(empty)?.value == [])
-            let call = fixture.client.call(empty, as: Moment?.self).with { $0.emptyContent = .standsFor("null") }
+            let call = fixture.client.call(empty, as: Moment?.self).with { $0.emptyContent = .json("null") }
             #expect(try await call.fetch().value == nil)
         }
     }

@@ -20,7 +20,7 @@ import Testing
         as type: Value.Type = Value.self,
         in envelope: Envelope? = Envelope(),
         at path: ValuePath = ValuePath(),
-        empty: EmptyContent = .isMissing
+        empty: EmptyContent = .missing
     ) throws -> Value {
         try ContentDecoding(decoder: JSONDecoder(), envelope: envelope, path: path, emptyContent: empty)
             .decode(type, from: Data(json.utf8), status: .ok, target: MessageTarget("GET https://a.example/x"))
@@ -103,7 +103,7 @@ import Testing
             decoder: JSONDecoder(),
             envelope: Self.terse,
             path: ValuePath(),
-            emptyContent: .isMissing
+            emptyContent: .missing
         )
         func check(_ json: String) throws {
             try decoding.rejectFailure(Data(json.utf8), status: .ok, target: MessageTarget("x"))
@@ -148,7 +148,7 @@ import Testing
             #expect(try decode(json, as: Moment?.self) == nil)
             #expect(failure(json, as: Moment.self)?.code == .noData)
             #expect(failure(json, as: Moment.self)?.message.contains("'data'") == true)
-            #expect(try decode(json, as: [Moment].self, empty: .standsFor("[]")) == [])
+            #expect(try decode(json, as: [Moment].self, empty: .json("[]")) == [])
             _ = try decode(json, as: NoContent.self)
         }
         let deeper = failure(#"{"code":0,"data":{}}"#, as: Int.self, at: "list[0]")
@@ -165,7 +165,7 @@ import Testing
 
     @Test func checkBeforeStoringReadsOnlyTheEnvelope() throws {
         func check(_ json: String, _ envelope: Envelope? = Envelope()) throws {
-            try ContentDecoding(decoder: JSONDecoder(), envelope: envelope, path: "x", emptyContent: .isMissing)
+            try ContentDecoding(decoder: JSONDecoder(), envelope: envelope, path: "x", emptyContent: .missing)
                 .checkEnvelope(Data(json.utf8), status: .ok, target: MessageTarget("GET https://a.example/x"))
         }
         try check(#"{"code":0}"#)
@@ -177,7 +177,7 @@ import Testing
             decoder: JSONDecoder(),
             envelope: Envelope(),
             path: ValuePath(),
-            emptyContent: .isMissing
+            emptyContent: .missing
         )
         #expect(decoding.takesBytes(Data.self) && decoding.takesBytes(RawContent.self))
         #expect(!decoding.takesBytes(String.self) && !decoding.takesBytes(Moment.self))

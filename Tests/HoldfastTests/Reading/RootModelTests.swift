@@ -72,7 +72,7 @@ import Testing
             decoder: JSONDecoder(),
             envelope: terse,
             path: ValuePath(),
-            emptyContent: .isMissing
+            emptyContent: .missing
         )
         func decode<Model: Decodable>(_ json: String, of type: Model.Type) throws -> RootModel<Model> {
             try decoding.decode(
@@ -113,7 +113,7 @@ import Testing
             decoder: JSONDecoder(),
             envelope: Envelope(missingCode: 800),
             path: ValuePath(),
-            emptyContent: .isMissing
+            emptyContent: .missing
         )
         for (json, isEqual) in [(#"{"code":0,"data":{"id":1}}"#, true), (#"{"code":7}"#, true), ("{}", false)] {
             let read = try decoding.decode(
@@ -131,7 +131,7 @@ import Testing
             decoder: JSONDecoder(),
             envelope: Envelope(code: "status"),
             path: ValuePath(),
-            emptyContent: .isMissing
+            emptyContent: .missing
         )
         func decode<Value: Decodable>(_ type: Value.Type, _ json: String) throws -> Value {
             try decoding.decode(type, from: Data(json.utf8), status: .ok, target: MessageTarget("x"))

@@ -59,7 +59,7 @@ extension AdHocRequest {
         valuePath: ValuePath = "",
         principal: String? = nil,
         invalidates: [StoreInvalidation] = [],
-        emptyContent: EmptyContent = .isMissing,
+        emptyContent: EmptyContent = .missing,
         envelope: EnvelopeChoice = .inherited
     ) {
         self.init(baseURL, method: method, task: task, headers: headers)

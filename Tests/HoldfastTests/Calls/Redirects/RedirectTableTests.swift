@@ -62,7 +62,7 @@ import Testing
         var principal: String? { credentials == .principal ? "ada" : nil }
         var secrets: Secrets { credentials == .namedSecret ? Secrets(fields: [Names.tenant]) : Secrets() }
         let redirects = RedirectPolicy.always
-        let emptyContent = EmptyContent.standsFor("\"\"")
+        let emptyContent = EmptyContent.json("\"\"")
     }
 
     private static let statuses = [301, 302, 303, 307, 308]

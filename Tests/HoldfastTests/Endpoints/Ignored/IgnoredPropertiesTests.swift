@@ -59,7 +59,7 @@ import Testing
         let acceptedStatusCodes = 200...299
         let valuepath = ValuePath()
         let envelop = EnvelopeChoice.none
-        let emptyContents = EmptyContent.isMissing
+        let emptyContents = EmptyContent.missing
         let maxBodyBytes = 7
         let timeOut = 5
         let retries = 3
