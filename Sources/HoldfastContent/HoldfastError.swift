@@ -64,8 +64,8 @@ public struct HoldfastError: Error, Sendable, CustomStringConvertible {
         /// response; see ``HoldfastError/rejected`` and ``HoldfastError/body``.
         public static let dataFormat = Code(description: "dataFormat")
         /// A call was started without a client: it does not have its own, and
-        /// `CachingClient.current` is not set. Or `TokenAuthenticator.signOut(erasing:)` found no
-        /// client whose store it could erase.
+        /// `CachingClient.current` is not set. Or
+        /// `TokenAuthenticator.signOutAndRemoveResponses()` found no client, so it removed nothing.
         public static let noClient = Code(description: "noClient")
         /// The response has no content, but a value was expected.
         public static let noData = Code(description: "noData")

@@ -134,7 +134,7 @@ public final class TokenAuthenticator: PreparingPlugin, RecoveringPlugin {
 
     /// Ends the session. Call this when the user has logged out. Requests fail with code
     /// `loginRequired` until ``signIn(_:as:)``. Stored responses stay, but cannot be read without
-    /// their principal; see ``signOut(erasing:)``.
+    /// their principal; ``signOutAndRemoveResponses()`` removes them.
     public func signOut() {
         settle { state, now in
             state.principal = nil
@@ -154,21 +154,19 @@ public final class TokenAuthenticator: PreparingPlugin, RecoveringPlugin {
     /// their keys.
     ///
     /// ```swift
-    /// try await authenticator.signOut(erasing: true)
+    /// try await authenticator.signOutAndRemoveResponses()
     /// try await client.store.removeObjects(withPrefix: "user-4711/")
     /// ```
     ///
     /// The session ends even if this throws. Call it again to repeat the removal: while no user is
     /// signed in, it removes the responses of the last principal.
     ///
-    /// - Parameter isErasing: with `false`, the same as ``signOut()``.
     /// - Throws: `HoldfastError` with code `noClient` if no open client has this authenticator as
     ///   a plugin; `StoreError` if a store cannot remove: `readOnly`, `closed`, `full`, `io`,
     ///   `busy`.
-    public func signOut(erasing isErasing: Bool) async throws {
+    public func signOutAndRemoveResponses() async throws {
         let (principal, stores) = state.withLock { ($0.lastPrincipal, $0.stores.compactMap(\.store)) }
         signOut()
-        guard isErasing else { return }
         if stores.isEmpty { throw HoldfastError.nothingErased() }
         var failure: (any Error)?
         for store in stores {

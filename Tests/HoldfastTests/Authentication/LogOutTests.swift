@@ -44,7 +44,7 @@ import Testing
             for path in ["/1", "/2", "/all"] { _ = try await fixture.client.fetch(Mail(path: path, principal: nil)) }
             _ = try await fixture.client.fetch(Mail(path: "/1", principal: "bob"))
             #expect(try await owners(fixture.store) == ["ada", "ada", "bob", "common"])
-            try await authenticator.signOut(erasing: true)
+            try await authenticator.signOutAndRemoveResponses()
             #expect(try await owners(fixture.store) == ["bob", "common"])
             #expect(authenticator.principal == nil)
             await expect(.loginRequired) { _ = try await fixture.client.fetch(Mail(path: "/1", principal: nil)) }
@@ -60,10 +60,10 @@ import Testing
         try await ScriptedClient.run(.init(plugins: [authenticator])) { fixture in
             fixture.script("/1", .ok("hers", fields: Self.fresh))
             _ = try await fixture.client.fetch(Mail(path: "/1", principal: nil))
-            try await authenticator.signOut(erasing: false)
+            authenticator.signOut()
             #expect(try await owners(fixture.store) == ["ada"])
             // A later call erases the responses of the last session.
-            try await authenticator.signOut(erasing: true)
+            try await authenticator.signOutAndRemoveResponses()
             #expect(try await owners(fixture.store) == [])
         }
     }
@@ -80,7 +80,7 @@ import Testing
                         .fetch()
                     #expect(try await owners(fixture.store) == ["ada"])
                 }
-                try await authenticator.signOut(erasing: true)
+                try await authenticator.signOutAndRemoveResponses()
                 for fixture in [first, second] { #expect(try await owners(fixture.store) == []) }
             }
         }
@@ -88,7 +88,7 @@ import Testing
 
     @Test func signOutThatCannotEraseSaysSoAndEndsTheSession() async throws {
         let alone = try authenticator()
-        await expect(.noClient) { try await alone.signOut(erasing: true) }
+        await expect(.noClient) { try await alone.signOutAndRemoveResponses() }
         #expect(alone.principal == nil)
         await expect(.loginRequired) { _ = try await alone.token() }
         let authenticator = try authenticator()
@@ -97,7 +97,7 @@ import Testing
                 open.script("/1", .ok("hers", fields: Self.fresh))
                 _ = try await open.client.fetch(Mail(path: "/1", principal: nil))
                 try await closed.store.close()
-                await #expect(throws: StoreError.self) { try await authenticator.signOut(erasing: true) }
+                await #expect(throws: StoreError.self) { try await authenticator.signOutAndRemoveResponses() }
                 // One store's failure keeps no other from being erased.
                 #expect(try await owners(open.store) == [])
                 #expect(authenticator.principal == nil)
@@ -124,7 +124,7 @@ import Testing
             fixture.script("/1", .ok("hers", fields: Self.fresh))
             let call = Task { try await fixture.client.fetch(Mail(path: "/1", principal: nil)).value }
             try await waiting.isThere.wait()
-            try await authenticator.signOut(erasing: true)
+            try await authenticator.signOutAndRemoveResponses()
             waiting.gate.open()
             #expect(try await call.value == "hers")
             #expect(try await owners(fixture.store) == [])
@@ -185,7 +185,7 @@ import Testing
                 }
                 group.addTask {
                     await fixture.transport.waitForRequests(30)
-                    return await (try? authenticator.signOut(erasing: true)) != nil
+                    return await (try? authenticator.signOutAndRemoveResponses()) != nil
                 }
                 return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
             }

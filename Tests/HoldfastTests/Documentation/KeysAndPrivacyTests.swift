@@ -37,7 +37,7 @@ import Testing
             _ = try await client.fetch(GetProfile(name: "ada"))
             try await client.store.setObject("hers", forKey: "user-4711/draft")
             try await client.store.setObject("his", forKey: "user-4712/draft")
-            try await authenticator.signOut(erasing: true)
+            try await authenticator.signOutAndRemoveResponses()
             try await client.store.removeObjects(withPrefix: "user-4711/")
             var left: [String] = []
             for try await entry in client.store.entries() { left.append(entry.shortID) }

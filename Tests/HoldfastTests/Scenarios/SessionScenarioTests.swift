@@ -43,7 +43,7 @@ import Testing
             }
             func name() async -> String? { try? await fixture.client.fetch(GetProfile()).value.name }
             #expect(await name() == "Bearer ada 1")
-            try await authenticator.signOut(erasing: false)
+            authenticator.signOut()
             #expect(await name() == nil)
             authenticator.signIn(AccessToken("bob 1"), as: "bob")
             #expect(try await fixture.client.stored(GetProfile()) == nil)
@@ -52,7 +52,7 @@ import Testing
             #expect(await name() == "Bearer bob 1")
             authenticator.signIn(AccessToken("ada 2"), as: "ada")
             #expect(await name() == "Bearer ada 1")
-            try await authenticator.signOut(erasing: true)
+            try await authenticator.signOutAndRemoveResponses()
             authenticator.signIn(AccessToken("ada 3"), as: "ada")
             await expect(.originUnreachable) { _ = try await fixture.client.fetch(GetProfile()) }
             authenticator.signIn(AccessToken("bob 2"), as: "bob")
@@ -68,7 +68,7 @@ import Testing
             _ = try await fixture.client.fetch(GetProfile())
             let update = try await fixture.client.update(GetProfile()) { $0.likes += 1 }
             #expect(update.value?.likes == 2)
-            try await authenticator.signOut(erasing: true)
+            try await authenticator.signOutAndRemoveResponses()
             #expect(try await update.rollBack() == false)
             authenticator.signIn(AccessToken("ada 2"), as: "ada")
             #expect(try await fixture.client.stored(GetProfile()) == nil)
@@ -88,7 +88,7 @@ import Testing
                 Task { await failure { _ = try await fixture.client.fetch(GetProfile()) } }
             }
             while source.asked.isEmpty { await Task.yield() }
-            try await authenticator.signOut(erasing: true)
+            try await authenticator.signOutAndRemoveResponses()
             for call in calls { #expect(await call.value?.code == .loginRequired) }
             gate.open()
             let requests = fixture.transport.requests.count
@@ -113,7 +113,7 @@ import Testing
             let call = fixture.client.call(GetProfile()).with { $0.reuseWithin = .seconds(600) }
             #expect(try await call.fetch().value.likes == 1)
             #expect(try await call.fetch().value.likes == 1)
-            try await authenticator.signOut(erasing: true)
+            try await authenticator.signOutAndRemoveResponses()
             await expect(.loginRequired) { _ = try await call.fetch() }
             // The same user, the same token.
             authenticator.signIn(AccessToken("ada 1"), as: "ada")
@@ -146,7 +146,7 @@ import Testing
             fixture.always("/to", .ok("hers", fields: Self.personal, beforeEnd: gate))
             let call = Task { try await fixture.client.fetch(Moving(offlineReads: .despiteDirectives)).value }
             await fixture.transport.waitForRequests(2)
-            try await authenticator.signOut(erasing: true)
+            try await authenticator.signOutAndRemoveResponses()
             gate.open()
             #expect(try await call.value == "hers")
             #expect(try await owners(fixture.store).filter { $0 == "ada" } == [])
@@ -217,7 +217,7 @@ import Testing
             _ = try await client.fetch(GetProfile())
             try await store.setObject("secret of \(user)", forKey: "\(user)/draft")
         }
-        try await authenticator.signOut(erasing: true)
+        try await authenticator.signOutAndRemoveResponses()
         try await store.removeObjects(withPrefix: "ada/")
         try await client.close()
         try await store.close()
