@@ -5,7 +5,9 @@ public enum StoreInvalidation: Sendable {
     case endpoint(any Endpoint)
     /// The responses stored under a tag.
     case tag(String)
-    /// The responses whose URL has this prefix, such as `https://a.example/moments`. A prefix ends
-    /// at the end of a path segment.
+    /// The responses whose URL begins with this text, an absolute URI such as
+    /// `https://a.example/moments/`. Only bytes are compared, as in `TargetPrefix`: without the
+    /// last `/`, it also covers `/moments-archive`. If the text is not a valid prefix, nothing is
+    /// invalidated, and a warning is logged.
     case prefix(String)
 }

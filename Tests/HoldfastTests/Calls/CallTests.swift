@@ -272,4 +272,26 @@ import Testing
             #expect(try await staleness() == [true, true, false])
         }
     }
+
+    @Test func invalidPrefixInvalidatesNothingAndTheRestIsInvalidated() async throws {
+        struct Rename: Endpoint {
+            typealias Response = NoContent
+            var baseURL: String { ScriptedClient.url }
+            var path: String { "/names/1" }
+            var method: HTTPRequest.Method { .post }
+            var invalidates: [StoreInvalidation] { [.prefix("/lists"), .endpoint(Shop.item(1))] }
+        }
+        try await ScriptedClient.run { fixture in
+            let client = fixture.client
+            fixture.script("/items/1", .fresh("1"))
+            fixture.script("/lists/all", .fresh("2"))
+            fixture.script("/names/1", .status(.noContent))
+            let (item, list) = (Shop.item(1).call.map(String.self), fixture.get("/lists/all").call)
+            _ = try await item.on(client).cache.fetch()
+            _ = try await list.on(client).cache.fetch()
+            _ = try await client.fetch(Rename())
+            #expect(try await item.on(client).cache.stored()?.isStale == true)
+            #expect(try await list.on(client).cache.stored()?.isStale == false)
+        }
+    }
 }
