@@ -11,7 +11,8 @@ public struct CacheOutcome: Sendable, Hashable {
         case uriMiss = "uri-miss"
         /// Responses were stored for the target, but the request selects none of them.
         case varyMiss = "vary-miss"
-        /// Nothing usable was stored. For a cache that does not tell ``uriMiss`` from ``varyMiss``.
+        /// Nothing usable was stored. Sent by caches that do not distinguish ``uriMiss`` from
+        /// ``varyMiss``, and by the gateway to clients that may not see details.
         case miss
         /// The request's own directives require it, such as `no-cache`.
         case request
