@@ -3,7 +3,7 @@
 /// It covers the targets with the same scheme, host and port whose path and query, as sent, begin
 /// with the prefix's path and query, byte by byte. A target always has a path, so the authority is
 /// always complete: a prefix without a path covers its whole origin and no other origin. Only bytes
-/// are compared: `/img` covers `/img`, `/img/a` and `/images`. End the prefix with `/`, `?` or `=`
+/// are compared: `/img` covers `/img`, `/img/a` and `/imgs`. End the prefix with `/`, `?` or `=`
 /// to cover only whole parts.
 ///
 /// ```swift

@@ -17,6 +17,7 @@ import Testing
             ("https://a.example/img/", "https://a.example/img/a.png", true),
             ("https://a.example/img/", "https://a.example/img", false),
             ("https://a.example/img", "https://a.example/images", false),
+            ("https://a.example/img", "https://a.example/imgs", true),
             ("https://a.example/im", "https://a.example/images", true),
             ("https://a.example/img", "https://a.example/IMG", false),
             ("https://a.example/img", "https://a.example/img?w=1", true),
