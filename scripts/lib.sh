@@ -35,8 +35,12 @@ at_fixed_addresses=
 # The build options of the tools that are installed and measured. On Linux, Swift's runtime is
 # linked into the tools, so they run without an installed Swift and call the runtime directly.
 release_options='--configuration release'
-# Swift exports every function of a program, for which the tools have no use.
-if [ "$(uname -s)" = Linux ]; then release_options="$release_options --static-swift-stdlib -Xlinker --no-export-dynamic"; fi
+# Swift exports every function of a program, for which the tools have no use. The tables of addresses are
+# resolved at the start and then read-only, which Swift's linker does not do by default.
+if [ "$(uname -s)" = Linux ]; then
+    release_options="$release_options --static-swift-stdlib -Xlinker --no-export-dynamic"
+    release_options="$release_options -Xlinker -z -Xlinker relro -Xlinker -z -Xlinker now"
+fi
 # REPRODUCIBLE=1 builds exactly the versions in Package.resolved, and keeps the folder of the build out
 # of the tools: scripts/dist. The tools are stripped of debug information anyway, and the linker's ID of
 # a build is a hash of it.
