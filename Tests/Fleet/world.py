@@ -21,8 +21,15 @@ REST = 300
 
 
 # Appends a purge in a version of the record that no present program knows, in place of a node of a newer
-# version. Nodes cannot say which responses it is about.
+# version. Nodes cannot say which responses it is about. Like a node, it appends nothing before an epoch
+# has begun at this server: after a failover, the entry could get the position of a purge that only the
+# old primary has, and the node of that purge would not know that the log lost it.
 NEWER_RECORD = """
+local run, isBegun = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)'), false
+for _, key in ipairs(redis.call('KEYS', '*')) do
+  isBegun = isBegun or redis.call('TYPE', key).ok == 'hash' and redis.call('HGET', key, 'run') == run
+end
+if not isBegun then return 'none' end
 for _, key in ipairs(redis.call('KEYS', '*')) do
   local last = redis.call('TYPE', key).ok == 'stream' and redis.call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1]
   if last then
