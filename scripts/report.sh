@@ -6,6 +6,9 @@ report_started=$SECONDS
 report_steps=0
 report_suites=0
 report_passed=0
+# The processes of the steps that run, and the names and outputs of these steps.
+report_running=()
+report_started_steps=()
 rm -rf "$report_folder"
 mkdir -p "$report_folder"
 trap 'interrupted 130' INT
@@ -44,6 +47,50 @@ step() {
     printf 'ok  %4d s\n' "$((SECONDS - started))"
 }
 
+# start NAME COMMAND...: starts a step that mostly waits. It runs beside the steps that are started after
+# it, until 'collect'. With VERBOSE=1, it runs at once.
+start() {
+    if [ -n "${VERBOSE:-}" ]; then
+        step "$@"
+        return
+    fi
+    report_steps=$((report_steps + 1))
+    local name=$1 began=$SECONDS log=$report_folder/$report_steps.txt
+    shift
+    # In a process group of its own, which 'interrupted' ends.
+    set -m
+    (
+        set +e
+        (
+            set -e
+            "$@"
+        )
+        printf '%d %d\n' "$?" "$((SECONDS - began))" >"$log.end"
+    ) >"$log" 2>&1 </dev/null &
+    report_running+=("$!")
+    set +m
+    report_started_steps+=("$name" "$log")
+}
+
+# collect: waits for the steps that were started, and prints them in that order.
+collect() {
+    [ "${#report_started_steps[@]}" -gt 0 ] || return 0
+    local status seconds
+    wait "${report_running[@]}" || true
+    set -- "${report_started_steps[@]}"
+    report_running=()
+    report_started_steps=()
+    while [ $# -gt 0 ]; do
+        printf '%-40s ' "$1"
+        read -r status seconds <"$2.end"
+        rm "$2.end"
+        count_tests "$2"
+        [ "$status" -eq 0 ] || failed_step "$1" "$status" "$seconds" "$2"
+        printf 'ok  %4d s\n' "$seconds"
+        shift 2
+    done
+}
+
 # test_step NAME COMMAND...: like step, for a command that runs tests. It also fails if no test
 # matches its filter, because otherwise a stale filter would go unnoticed.
 test_step() {
@@ -66,8 +113,11 @@ failed_step() {
     exit "$2"
 }
 
-# interrupted STATUS: prints where the output of the interrupted step is.
+# interrupted STATUS: ends the steps that were started, and prints where the output of the interrupted
+# step is.
 interrupted() {
+    local process
+    for process in ${report_running[@]+"${report_running[@]}"}; do kill -TERM -- "-$process" 2>/dev/null || true; done
     printf '\nInterrupted. The output so far is in %s.\n' "$report_folder/$report_steps.txt"
     exit "$1"
 }
