@@ -164,8 +164,11 @@ import Testing
         print("ready", flush=True)
         while True:
             connection, _ = listener.accept()
-            connection.sendall(b"220 mail.example ESMTP\\r\\n")
-            connection.recv(65536)
+            try:
+                connection.sendall(b"220 mail.example ESMTP\\r\\n")
+                connection.recv(65536)
+            except OSError:
+                pass  # The client has left.
             connection.close()
         """
 

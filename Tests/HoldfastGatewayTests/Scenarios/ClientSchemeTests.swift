@@ -117,6 +117,7 @@ import Testing
             routes:
               - {match: {scheme: http}, respond: {status: 308, location: "https://a.example{path}"}}
               - {origin: "http://a.example"}
+            clients: {trusted: [192.0.2.1]}
             """
         let redirecting = try GatewayConfiguration(HoldfastConfiguration.Configuration(yaml: text))
         try await withBoth { listeners in
@@ -154,6 +155,7 @@ import Testing
             routes:
               - {match: {scheme: http}, respond: {status: 308, location: "https://a.example{path}"}}
               - {origin: "http://a.example"}
+            clients: {trusted: [192.0.2.1]}
             """
         let redirecting = try GatewayConfiguration(HoldfastConfiguration.Configuration(yaml: text))
         let respond: @Sendable (RawOrigin.Request) -> RawOrigin.Step = { request in
