@@ -11,13 +11,13 @@ import Testing
 
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../..")
 
-    /// Each name in the tables under "Held by": a suite, a suite and its test, or a path.
+    /// Each name in the tables under "Tested by": a suite, a suite and its test, or a path.
     private static func namedTests() throws -> [String] {
         let page = try String(contentsOf: root.appending(path: "docs/capabilities.md"), encoding: .utf8)
         var names: [String] = []
-        for section in page.split(separator: "\n## ") where section.contains("| Capability | Held by |") {
+        for section in page.split(separator: "\n## ") where section.contains("| Capability | Tested by |") {
             for row in section.split(separator: "\n") where row.hasPrefix("| ") {
-                guard let cell = row.split(separator: " | ").last, row != "| Capability | Held by |" else { continue }
+                guard let cell = row.split(separator: " | ").last, row != "| Capability | Tested by |" else { continue }
                 let parts = cell.split(separator: "`", omittingEmptySubsequences: false)
                 names += parts.indices.filter { $0 % 2 == 1 }.map { String(parts[$0]) }
             }
