@@ -15,6 +15,11 @@ package struct LogEntry: Sendable, Hashable {
         self.addedAt = addedAt
         self.content = content
     }
+
+    /// Returns a number of entries in words, such as `1 entry` or `40 entries`.
+    package static func counted(_ number: some BinaryInteger) -> String {
+        number == 1 ? "1 entry" : "\(number) entries"
+    }
 }
 
 /// An entry to publish.

@@ -202,7 +202,7 @@ extension InvalidationSharing {
             let (verb, link) = nodes.behind == 1 ? ("has", ": ") : ("have", "; the first is ")
             let who = first.map { "\(link)'\($0.node)', last seen \($0.seenSeconds) s ago" } ?? ""
             let unopened = first?.unopened.map {
-                " That node cannot open \($0) entries. Set the fleet's secret there ('fleet.secret', 'fleet.next-secret')."
+                " That node cannot open \(LogEntry.counted($0)). Set the fleet's secret there ('fleet.secret', 'fleet.next-secret')."
             }
             return "\(nodes.behind) of \(nodes.behind + nodes.applied) nodes \(verb) not applied the purge yet\(who)."
                 + (unopened ?? "")

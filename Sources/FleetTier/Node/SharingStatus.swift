@@ -91,7 +91,7 @@ package final class SharingStatus: Sendable {
         let content = content.withLock { $0 }
         let (state, waiting) = (content.state, content.waiting)
         var words = state == .following ? "following purges of other nodes" : state.name
-        if let behind = content.behind { words += ", \(behind) entries of the log left to read" }
+        if let behind = content.behind { words += ", \(LogEntry.counted(behind)) of the log left to read" }
         if state != .following, let problem = content.problem { words += ": \(problem)" }
         if content.unopened > 0 {
             words +=

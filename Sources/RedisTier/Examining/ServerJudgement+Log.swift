@@ -39,7 +39,7 @@ extension ServerJudgement {
             .ok,
             "log",
             server: server,
-            "\(log.count) entries, \(nodes), epoch \(epoch).\(began)"
+            "\(LogEntry.counted(log.count)), \(nodes), epoch \(epoch).\(began)"
         )
     }
 
@@ -67,7 +67,8 @@ extension ServerJudgement {
         guard log.openedCount > 0 else { return nil }
         let server = "\(facts.endpoint)"
         guard log.unreadableCount > 0 else {
-            return EngineFinding(.ok, "secret", server: server, "The last \(log.openedCount) purges can be opened.")
+            let purges = log.openedCount == 1 ? "purge" : "\(log.openedCount) purges"
+            return EngineFinding(.ok, "secret", server: server, "The last \(purges) can be opened.")
         }
         let isNone = log.unreadableCount == log.openedCount
         return EngineFinding(
@@ -111,7 +112,7 @@ extension ServerJudgement {
             let behind = row.report.applied.distance(to: last)
             guard behind.map({ $0 > LogBatch.mostEntries }) ?? true else { return nil }
             let seen = log.now.map { ", seen \(row.secondsAgo(at: $0)) s ago" } ?? ""
-            let count = behind.map { "\($0) entries" } ?? "an unknown number of entries"
+            let count = behind.map { LogEntry.counted($0) } ?? "an unknown number of entries"
             return EngineFinding(
                 .warning,
                 "nodes",
@@ -130,8 +131,8 @@ extension ServerJudgement {
                     .error,
                     "secret",
                     server: "\(facts.endpoint)",
-                    "The node '\(row.report.name)' cannot open \(row.report.unopened) entries, so those purges are not in "
-                        + "force there.",
+                    "The node '\(row.report.name)' cannot open \(LogEntry.counted(row.report.unopened)), "
+                        + "so it has not applied every purge.",
                     remedy: Self.rotation
                 )
             }

@@ -110,7 +110,7 @@ struct FleetReport: Encodable {
                 waiting: waiting ?? 0,
                 problem: problem
             )
-            let locked = unopened.map { ", \($0) entries sealed with another secret" } ?? ""
+            let locked = unopened.map { ", \(LogEntry.counted($0)) sealed with another secret" } ?? ""
             lines.append("  \(node.padded(16))  this node, \(own)\(locked)")
         }
         for node in nodes {
@@ -148,13 +148,13 @@ enum FleetWords {
         let contact = contact.map { ", last contact \(Int($0)) s ago" } ?? ", no contact yet"
         let place = position.map { " at \($0)" } ?? ""
         let problem = problem.map { " (\($0))" } ?? ""
-        let left = behind.map { ", \($0) entries of the log left to read" } ?? ""
+        let left = behind.map { ", \(LogEntry.counted($0)) of the log left to read" } ?? ""
         return "\(state)\(place)\(left)\(contact), \(waiting) waiting\(problem)"
     }
 
     static func other(_ node: FleetState.Node) -> String {
         var lag = node.behind.map { "\($0) behind" } ?? "in another epoch"
-        if let unopened = node.unopened { lag += ", \(unopened) entries sealed with another secret" }
+        if let unopened = node.unopened { lag += ", \(LogEntry.counted(unopened)) sealed with another secret" }
         return "seen \(node.seenSeconds) s ago, \(lag), \(node.waiting) waiting"
     }
 }

@@ -201,6 +201,8 @@ import Testing
 
     @Test func lostLogAndAnotherSecretAreFound() throws {
         #expect(try findings(log())["log"]?.message == "40 entries, 2 nodes, epoch 17.")
+        #expect(try findings(log { $0.count = 1 })["log"]?.message == "1 entry, 2 nodes, epoch 17.")
+        #expect(try findings(log { $0.openedCount = 1 })["secret"]?.message == "The last purge can be opened.")
         #expect(try findings(log { $0.isOfThisServer = false })["log"]?.message.contains("starts a new epoch") == true)
         #expect(try findings(log { $0.count = 0 })["log"]?.level == .warning)
         #expect(try findings(log())["secret"]?.level == .ok)
