@@ -37,11 +37,12 @@ struct ProxyOptions: ParsableArguments {
     @Option(
         name: .customLong("allow-port"),
         help: ArgumentHelp(
-            "Connect to this port of origins too, besides 80 and 443. Repeatable. Without '--origin' and '--config'.",
+            "Also connect to this port of origins, besides 80 and 443. Repeatable. Without '--origin' and '--config'.",
             valueName: "port"
-        )
+        ),
+        transform: { try WholeNumber.read($0) }
     )
-    var ports: [UInt16] = []
+    var ports: [Int] = []
 
     @Flag(
         name: .customLong("java"),
@@ -56,6 +57,11 @@ struct ProxyOptions: ParsableArguments {
             "Set HOME to a folder with a certificate database for Chromium, and links to what is in the old one. Needs 'certutil', and '--isolated' because Chromium sends no password. Without '--origin' and '--config'."
     )
     var includesChromium = false
+
+    func validate() throws {
+        guard let wrong = ports.first(where: { !(1...65_535).contains($0) }) else { return }
+        throw ValidationError("'--allow-port' must be a number from 1 to 65535, not '\(wrong)'.")
+    }
 
     /// - Throws: `ValidationError` if the options do not fit the command.
     func check(_ command: [String]) throws {
@@ -87,7 +93,7 @@ struct ProxyOptions: ParsableArguments {
             settings.originRoots = originRoots
         }
         settings.allowsPrivate = allowsPrivate
-        settings.ports.formUnion(ports)
+        settings.ports.formUnion(ports.map { UInt16(clamping: $0) })
         settings.includesJava = includesJava
         settings.includesChromium = includesChromium
         settings.needsPassword = !isIsolated

@@ -222,6 +222,15 @@ struct HoldfastRecordAnyTests {
         #expect(outcome.status == 64 && outcome.error.contains("'--allow-private'"), "\(outcome)")
     }
 
+    @Test(arguments: ["0", "65536"]) func allowedPortHasLimits(_ port: String) async throws {
+        for command in ["record", "replay"] {
+            let words = [command, "any", "--allow-port", port, "--store", "s", "--", "true"]
+            let outcome = try await Tool("holdfast").run(arguments: words)
+            let text = "'--allow-port' must be a number from 1 to 65535, not '\(port)'."
+            #expect(outcome.status == 64 && outcome.error.contains(text), "\(outcome)")
+        }
+    }
+
     /// The home folder of the run has links to the caller's files, which stay when it is removed.
     @Test func homeForChromiumKeepsTheCallersFiles() async throws {
         try await Place.with { place in
