@@ -85,9 +85,6 @@ struct FleetAudit: AsyncParsableCommand {
         }
         if purge, since != nil { throw ValidationError("'--since' has no effect with '--purge'. Omit one of them.") }
         if selectors.reason != nil, !purge { throw ValidationError("'--reason' needs '--purge'.") }
-        if selectors.dryRun {
-            throw ValidationError("'--dry-run' is not supported here. To change nothing, omit '--purge'.")
-        }
     }
 
     func run() async throws {

@@ -28,7 +28,10 @@ struct Pin: AsyncParsableCommand {
     )
 
     @OptionGroup var selectors: SelectorOptions
+    @OptionGroup var dryRun: DryRunOption
     @OptionGroup var location: GatewayLocation
 
-    func run() async throws { try await PinChange(selectors: selectors, pinned: true).perform(at: location) }
+    func run() async throws {
+        try await PinChange(selectors: selectors, isDryRun: dryRun.isDryRun, pinned: true).perform(at: location)
+    }
 }

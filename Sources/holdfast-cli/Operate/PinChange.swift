@@ -8,6 +8,7 @@ import NIOHTTP1
 /// A change of pins by `holdfast pin` or `holdfast unpin`.
 struct PinChange {
     let selectors: SelectorOptions
+    let isDryRun: Bool
     let pinned: Bool
 
     /// Pins or unpins the responses and writes the result.
@@ -15,7 +16,7 @@ struct PinChange {
         let change = PinRequest(
             selectors.selection,
             pinned: pinned,
-            dryRun: selectors.dryRun,
+            dryRun: isDryRun,
             reason: selectors.reason
         )
         let result: PinResult

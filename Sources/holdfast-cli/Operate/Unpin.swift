@@ -22,7 +22,10 @@ struct Unpin: AsyncParsableCommand {
     )
 
     @OptionGroup var selectors: SelectorOptions
+    @OptionGroup var dryRun: DryRunOption
     @OptionGroup var location: GatewayLocation
 
-    func run() async throws { try await PinChange(selectors: selectors, pinned: false).perform(at: location) }
+    func run() async throws {
+        try await PinChange(selectors: selectors, isDryRun: dryRun.isDryRun, pinned: false).perform(at: location)
+    }
 }

@@ -44,6 +44,8 @@ struct Purge: AsyncParsableCommand {
 
     @OptionGroup var selectors: SelectorOptions
 
+    @OptionGroup var dryRun: DryRunOption
+
     @Flag(help: "Delete the responses, including offline copies.")
     var remove = false
 
@@ -115,7 +117,7 @@ struct Purge: AsyncParsableCommand {
     }
 
     func run() async throws {
-        if remove, !selectors.dryRun, !yes, Confirmation.isPossible {
+        if remove, !dryRun.isDryRun, !yes, Confirmation.isPossible {
             var preview = purge
             preview.dryRun = true
             let question = Self.question(try await perform(preview).result)
@@ -144,7 +146,7 @@ struct Purge: AsyncParsableCommand {
         return PurgeRequest(
             selectors.selection,
             action: remove ? .remove : .expire,
-            dryRun: selectors.dryRun,
+            dryRun: dryRun.isDryRun,
             reason: selectors.reason,
             refresh: pace,
             wait: wait?.level,

@@ -34,9 +34,6 @@ struct SelectorOptions: ParsableArguments {
     @Flag(help: "Every stored response.")
     var all = false
 
-    @Flag(name: .customLong("dry-run"), help: "Count the responses; change nothing.")
-    var dryRun = false
-
     @Option(help: ArgumentHelp("Reason, for the gateway's log.", valueName: "text"))
     var reason: String?
 

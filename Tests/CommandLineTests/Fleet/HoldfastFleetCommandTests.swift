@@ -366,6 +366,8 @@ struct HoldfastFleetCommandTests {
             let outcome = try await run(["--tag", "a"] + wrong)
             #expect(outcome.status == 64, "\(outcome)")
         }
+        let dryRun = try await run(["--tag", "a", "--dry-run"] + own)
+        #expect(dryRun.status == 64 && dryRun.error.contains("Unknown option '--dry-run'"), "\(dryRun)")
         // A node that nothing runs at is not reported as a process with a wrong response.
         let port = try HeldPort()
         defer { withExtendedLifetime(port) {} }
