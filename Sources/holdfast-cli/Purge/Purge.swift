@@ -86,6 +86,11 @@ struct Purge: AsyncParsableCommand {
     @OptionGroup var location: GatewayLocation
 
     func validate() throws {
+        if dryRun.isDryRun, wait != nil {
+            throw ValidationError(
+                "'--wait' cannot be combined with '--dry-run', which purges nothing that could reach other nodes. Omit one of them."
+            )
+        }
         if let within {
             do {
                 try PurgeWait.check(within)

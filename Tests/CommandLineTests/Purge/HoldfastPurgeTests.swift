@@ -429,6 +429,7 @@ import Testing
                 (["--host", "a.example:80"], 64, "'--host' number 1"),
                 (["--tag", "a", "--tag", ""], 64, "'--tag' number 2 has 0 bytes"),
                 (["--all", "--reason", "a\tb"], 64, "'--reason' has a control character"),
+                (["--tag", "a", "--dry-run", "--wait", "everywhere"], 64, "cannot be combined with '--dry-run'"),
                 (["--prefix", "/v1"], 64, "/v1"), (["--tag", "a"], 1, "it does not exist"),
             ] {
                 let outcome = try await folder.purge(arguments)
