@@ -54,7 +54,9 @@ extension Purge {
         switch reached {
         case .queued: text = " Not yet published to other nodes."
         case .published: text = " Published to other nodes."
-        case .replicated: text = " Shared with other nodes, and replicated."
+        case .replicated:
+            // Without a quorum, a purge has this level although no replica was asked.
+            text = " Published to other nodes\(result.replicas ?? 0 > 0 ? ", and replicated" : "")."
         case .everywhere: text = " In force on all \(result.nodes?.applied ?? 1) nodes."
         }
         if let note = result.note { text += " \(note)" }

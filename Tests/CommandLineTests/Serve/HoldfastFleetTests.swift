@@ -70,6 +70,8 @@ struct HoldfastFleetTests {
         let purge = try await gateway.purge(["--tag", "news", "--wait", "everywhere", "--within", "300ms"])
         #expect(purge.status == 2 && purge.text.contains("1 of 2 nodes has not applied the purge yet"), "\(purge)")
         #expect(purge.text.contains("\n  waiting  gw-b, seen "), "\(purge)")
+        // The server has no replicas. Mutant: `purge-without-replicas-is-replicated`.
+        #expect(purge.text.contains(" Published to other nodes. 1 of 2 "), "\(purge)")
         let reply = try await gateway.post(
             #"{"select": {"tags": ["news"]}, "wait": "everywhere", "within": "300ms"}"#,
             ["-H", "Idempotency-Key: one"]
