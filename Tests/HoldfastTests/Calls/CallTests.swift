@@ -1,6 +1,8 @@
 import Foundation
 import Holdfast
 import HoldfastTesting
+import Logging
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct CallTests {
@@ -279,9 +281,10 @@ import Testing
             var baseURL: String { ScriptedClient.url }
             var path: String { "/names/1" }
             var method: HTTPRequest.Method { .post }
-            var invalidates: [StoreInvalidation] { [.prefix("/lists"), .endpoint(Shop.item(1))] }
+            var invalidates: [StoreInvalidation] { [.prefix("/lists?user=ada"), .endpoint(Shop.item(1))] }
         }
-        try await ScriptedClient.run { fixture in
+        let log = CapturedLog()
+        try await ScriptedClient.run(logger: log.logger(.warning)) { fixture in
             let client = fixture.client
             fixture.script("/items/1", .fresh("1"))
             fixture.script("/lists/all", .fresh("2"))
@@ -293,5 +296,8 @@ import Testing
             #expect(try await item.on(client).cache.stored()?.isStale == true)
             #expect(try await list.on(client).cache.stored()?.isStale == false)
         }
+        let event = log.events.first { $0.message == "Prefix in 'invalidates' of an endpoint is invalid" }
+        #expect(event?.metadata["endpoint"] == "Rename" && event?.metadata["reason"] == "unsupportedScheme")
+        #expect(!log.text.contains("Store failed") && !log.text.contains("ada"), "\(log.text)")
     }
 }
