@@ -24,13 +24,13 @@ extension JobForecast.Refused {
             "a HEAD request is answered only if a GET request for its URL is recorded"
         case StorageRefusal.method.rawValue: "responses to \(request.method) are not stored"
         case StorageRefusal.bypass.rawValue:
-            "it asked for another protocol, such as WebSocket, or a rule keeps it from the store"
+            "it requests another protocol, such as WebSocket, or a rule excludes it from the store"
         case StorageRefusal.responseNoStore.rawValue:
             "its response has 'no-store'; a rule with 'stale: {ignore: [no-store]}' stores it"
         case StorageRefusal.requestNoStore.rawValue: "the request has 'no-store'"
         case StorageRefusal.endless.rawValue: "its response is an event stream"
-        case StorageRefusal.notExplicit.rawValue: "its response does not allow storing"
-        case "invalidated": "a later request with an unsafe method changed it"
+        case StorageRefusal.notExplicit.rawValue: "its response does not state that it may be stored"
+        case "invalidated": "a later request with an unsafe method invalidated it"
         case StorageRefusal.varyAny.rawValue: "its response varies by everything ('Vary: *')"
         default: nil
         }

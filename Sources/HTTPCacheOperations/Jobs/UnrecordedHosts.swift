@@ -58,7 +58,7 @@ package struct UnrecordedHosts: Sendable, Hashable {
     package var sentences: [String] {
         let unread = unread.sorted { $0.key < $1.key }.map { host, reason in
             reason == Self.noRequest
-                ? "\(reason) to '\(host)': its client may accept only a certificate that it knows"
+                ? "\(reason) to '\(host)': its client may pin certificates"
                 : "requests to '\(host)' could not be read (\(reason))"
         }
         return unread + refused.sorted { $0.key < $1.key }.map { "requests to '\($0)' were refused (\($1))" }

@@ -104,7 +104,7 @@ package struct RecordingRequest: Sendable, Hashable, Encodable {
         if let name = JobName(text) { return name }
         throw ControlProblem(
             .invalidRequest,
-            "'\(ControlProblem.shown(text))' is not a name of a job. Use up to 64 letters, digits, '-', '_' and '.'.",
+            "'\(ControlProblem.shown(text))' is not a valid job name. Use up to 64 letters, digits, '-', '_' and '.'.",
             field: "name",
             value: text
         )
@@ -129,7 +129,7 @@ package struct RecordingRequest: Sendable, Hashable, Encodable {
         guard names.count <= limit, names.allSatisfy(JobFile.Header.isParameterName) else {
             throw ControlProblem(
                 .invalidRequest,
-                "'\(member)' takes at most \(limit) names of parameters, in ASCII.",
+                "'\(member)' accepts at most \(limit) parameter names, in ASCII.",
                 field: member,
                 limit: limit
             )

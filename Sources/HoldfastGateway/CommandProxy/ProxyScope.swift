@@ -80,7 +80,7 @@ extension Problem {
             title: "The port is not allowed",
             status: 403,
             detail:
-                "The proxy leads to the ports 80 and 443 alone, and not to port \(port) of '\(host)'. '--allow-port \(port)' allows it."
+                "The proxy allows only the ports 80 and 443 of origins, not port \(port) of '\(host)'. Use '--allow-port \(port)' to allow it."
         )
     }
 

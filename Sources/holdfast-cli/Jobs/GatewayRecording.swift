@@ -21,7 +21,7 @@ struct GatewayRecording: Sendable {
     func begin(_ request: RecordingRequest) async throws -> String {
         let report: RecordingReport = try await gateway.send(.POST, "/v1/recordings", request)
         guard let url = report.url else {
-            throw CommandFailure("The recording '\(report.name)' ended at once (\(report.endedBy ?? "unknown")).")
+            throw CommandFailure("The recording '\(report.name)' ended immediately (\(report.endedBy ?? "unknown")).")
         }
         return url
     }

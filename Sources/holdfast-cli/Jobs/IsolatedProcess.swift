@@ -42,7 +42,7 @@ enum IsolatedProcess {
         let needsUser = user != 0
         guard cprocess_leaveNetwork(needsUser ? 1 : 0) == 0 else {
             let need = needsUser ? "user namespaces" : "CAP_SYS_ADMIN"
-            throw failure("This process cannot leave the network", "'--isolated' needs Linux and \(need).")
+            throw failure("The process cannot enter a network namespace", "'--isolated' needs Linux and \(need).")
         }
         if needsUser {
             // The order is required. user_namespaces(7)

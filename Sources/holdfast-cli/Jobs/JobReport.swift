@@ -58,7 +58,7 @@ struct JobReport: Encodable {
     /// The first requests that would be refused.
     var refused: [Request]
     var refusedCount: Int
-    /// The number of unsafe requests that were passed on and not recorded, by method.
+    /// The number of unsafe requests that were forwarded but not recorded, by method.
     var passed: [String: Int]
     /// The number of requests that were not recorded, because their URLs may contain secrets.
     var doubtful: Int
@@ -84,7 +84,7 @@ struct JobReport: Encodable {
         made = header.made.milliseconds
         command = header.command
         requests = forecast.requests
-        // A request that was passed on would be refused, and is not in the file.
+        // A request that was only forwarded would be refused, and is not in the file.
         let wouldRun = forecast.wouldRun && !header.lacksRequests
         self.wouldRun = wouldRun
         if wouldRun, let end = forecast.end {
@@ -127,7 +127,7 @@ struct JobReport: Encodable {
         if refusedCount > refused.count { lines.append("and \(refusedCount - refused.count) more") }
         // The headline has the first one.
         lines += refusedCount > 0 ? sentences : Array(sentences.dropFirst())
-        if let endedBy { lines.append("ends with \(endedBy.words)") }
+        if let endedBy { lines.append("limited by \(endedBy.words)") }
         for (method, count) in passed.sorted(by: { $0.key < $1.key }) {
             let advice = method == "POST" ? "; '--post' records them" : ""
             lines.append("not recorded: \(count) \(method) \(count == 1 ? "request" : "requests")\(advice)")

@@ -30,7 +30,7 @@ struct JobOptions: ParsableArguments {
 
     func validate() throws {
         guard file == nil || origin == nil else {
-            throw ValidationError("Use '--config' or '--origin', not both: the routes of a file name their origins.")
+            throw ValidationError("Use '--config' or '--origin', not both: a file's routes have their own origins.")
         }
     }
 
@@ -45,7 +45,7 @@ struct JobOptions: ParsableArguments {
     var questionAboutFile: String {
         let question =
             isFileUsed
-            ? "Was it recorded without '--config', or with another file? Use the same."
+            ? "Was it recorded without '--config', or with another file? Use the same options."
             : "Was it recorded with '--config'? Use the same file."
         return question + " Otherwise, record it again with '--replace'."
     }
@@ -267,7 +267,7 @@ struct JobSession: Sendable {
     /// Prints variables, and waits until a signal ends the job.
     private func serveShell(_ variables: ShellVariables) async {
         for line in variables.lines { StandardStream.output.line(line) }
-        StandardStream.error.line("holdfast serves a shell that has these variables, until SIGINT or SIGTERM ends it")
+        StandardStream.error.line("holdfast serves a shell that sets these variables, until SIGINT or SIGTERM")
         for await signal in signals where [.sigint, .sigterm].contains(signal) { return }
     }
 }

@@ -12,17 +12,17 @@ import Logging
 /// `holdfast jobs --store FOLDER`
 struct Jobs: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Lists the jobs of a store, and whether each would run without its origins.",
+        abstract: "Lists the jobs of a store, and whether each would run without the network.",
         discussion: """
-            For each job that 'holdfast record' made: whether 'holdfast replay' would answer every request now and until when, or the requests that would be refused, and why. \
-            Nothing is sent and nothing is changed, except with '--remove'. The store may be open in a gateway.
+            Shows for each job whether 'holdfast replay' would answer every request now, and until when. Otherwise, lists the requests that would be refused, with the reasons. \
+            The command sends nothing, and changes nothing except with '--remove'. A gateway may have the store open.
 
-            With '--config', the rules of the file apply, as they do for 'holdfast replay' with the same file. \
-            If they key the content of POST requests in another form than in the recording, these requests count as refused, because a job has only digests of their content.
+            With '--config', the rules of the file apply, as in 'holdfast replay' with the same file. \
+            If these rules key the content of POST requests differently than the rules of the recording, the requests count as refused, because a job contains only digests of content.
 
-            The verdict is about HTTP. A client may refuse a response for reasons of its own, such as the date of a signature; only 'holdfast replay' shows that.
+            The prediction covers only HTTP. A client may reject a response for its own reasons, such as an expired signature. Only 'holdfast replay' shows that.
 
-            JSON: a list of objects, with the keys name, made, command, requests, wouldRun, until, endedBy, refused, refusedCount, passed, doubtful, cookies, unread and refusedHosts. Instants are in milliseconds since 1970 (UTC).
+            JSON: a list of objects, with the keys name, made, command, requests, wouldRun, until, endedBy, refused, refusedCount, passed, doubtful, cookies, unread and refusedHosts. Times are in milliseconds since 1970 (UTC).
 
             The exit status is 1 if a job would not run, or the store or a file cannot be read; 64 if the command line is invalid.
 
@@ -123,7 +123,7 @@ struct Jobs: AsyncParsableCommand {
         case .text:
             text =
                 reports.isEmpty
-                ? "The store '\(folder)' has no jobs. 'holdfast record' makes one."
+                ? "The store '\(folder)' has no jobs. 'holdfast record' records one."
                 : reports.map(\.text).joined(separator: "\n")
         case .json:
             let encoder = JSONEncoder()

@@ -7,21 +7,21 @@ import Foundation
 struct ProxyOptions: ParsableArguments {
     @Flag(
         name: .customLong("isolated"),
-        help: "Run the command in a network namespace in which it reaches nothing but the gateway. Linux."
+        help: "Run the command in a network namespace where it can reach only the gateway. Linux only."
     )
     var isIsolated = false
 
     @Flag(
         name: .customLong("print-env"),
         help:
-            "Print the variables for a shell instead of running a command, until a signal such as that of Ctrl-C ends the job."
+            "Instead of running a command, print the variables for a shell, and serve it until SIGINT (Ctrl-C) or SIGTERM."
     )
     var printsEnvironment = false
 
     @Option(
         name: .customLong("origin-ca"),
         help: ArgumentHelp(
-            "PEM file of the authorities that sign origins' certificates. Default: the system's. Without '--origin' and '--config'.",
+            "PEM file with the certificate authorities of origins. Default: the system's. Without '--origin' and '--config'.",
             valueName: "file"
         )
     )
@@ -30,7 +30,7 @@ struct ProxyOptions: ParsableArguments {
     @Flag(
         name: .customLong("allow-private"),
         help:
-            "Connect to private and link-local addresses too; loopback stays refused. Without '--origin' and '--config'."
+            "Also connect to private and link-local addresses, but not to loopback. Without '--origin' and '--config'."
     )
     var allowsPrivate = false
 
@@ -47,14 +47,14 @@ struct ProxyOptions: ParsableArguments {
     @Flag(
         name: .customLong("java"),
         help:
-            "Set JAVA_TOOL_OPTIONS, with a trust store. Each Java program prints that it has picked it up. Without '--origin' and '--config'."
+            "Set JAVA_TOOL_OPTIONS to use a trust store of this run. Each Java program prints a line about it. Without '--origin' and '--config'."
     )
     var includesJava = false
 
     @Flag(
         name: .customLong("chromium"),
         help:
-            "Set HOME to a folder with a certificate database for Chromium, and links to what is in the old one. Needs 'certutil', and '--isolated' because Chromium sends no password. Without '--origin' and '--config'."
+            "Set HOME to a folder with a certificate database for Chromium, and links to everything in the user's home folder. Needs 'certutil', and '--isolated', because Chromium sends no proxy password. Without '--origin' and '--config'."
     )
     var includesChromium = false
 
@@ -69,7 +69,7 @@ struct ProxyOptions: ParsableArguments {
             guard command.isEmpty else { return }
             throw ValidationError("Add the command to run after '--'.")
         }
-        guard command.isEmpty else { throw ValidationError("'--print-env' runs no command.") }
+        guard command.isEmpty else { throw ValidationError("'--print-env' runs no command. Omit one of them.") }
         guard !isIsolated else { throw ValidationError("'--isolated' needs a command, and '--print-env' runs none.") }
     }
 

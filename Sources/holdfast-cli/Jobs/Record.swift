@@ -14,33 +14,32 @@ struct Record: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Records the requests of a command, to replay them without the network.",
         discussion: """
-            Runs the command with a gateway in this process, whose address is in HOLDFAST_URL. The requests that the command sends there become the job NAME: \
-            a set of requests that is worth something only if all of them are answered. 'holdfast replay' runs the command again without the network, and 'holdfast jobs' says whether it would run.
+            Runs the command with a gateway in this process. HOLDFAST_URL contains the gateway's address. The requests that the command sends there become the job NAME. \
+            A job is useful only if every request in it can be answered. 'holdfast replay' runs the command again without the network, and 'holdfast jobs' predicts whether that would work.
 
-            The responses are in the store, in a partition of the job that no gateway serves. Only GET is recorded, and answers HEAD too; with '--post', also POST, by its content. \
-            Other requests are passed on, and counted.
+            The responses are stored in the job's own partition, which no gateway serves. GET requests are recorded, and also answer HEAD requests. With '--post', POST requests are recorded by their content. \
+            Other requests are forwarded and counted.
 
-            No credential is recorded: 'Authorization', cookies, API keys in fields, and parameters such as 'api_key' are sent to the origin, and kept nowhere. A request whose URL has another parameter with the name of a secret, such as 'state', is passed on and not recorded, \
-            unless '--public' or '--secret' says which it is. A job has one identity at each origin. \
-            A request with other credentials than the first one there is passed on, not recorded, and named.
+            Credentials are sent to the origin, but never recorded: 'Authorization', cookies, API keys in fields, and parameters such as 'api_key'. If a URL has another parameter that may be a secret, such as 'state', the request is forwarded but not recorded. \
+            Use '--secret' if the parameter is a credential, and '--public' if it is not. A job has one identity at each origin: requests with other credentials are forwarded, not recorded, and reported.
 
-            A job is kept only if the command succeeds. A name that exists needs '--replace'; until the command has succeeded, the old job stays.
+            The job is saved only if the command succeeds. To reuse the name of a job, use '--replace'; the old job stays until the command has succeeded.
 
-            Without '--origin' and without routes in a file, the gateway is a proxy for the command and its children instead. \
-            Variables such as https_proxy and SSL_CERT_FILE name it, and the certificate authority of this run, so most commands need no configuration. \
-            HOLDFAST_URL is not set then. Hosts that could not be recorded are reported with the reason.
+            Without '--origin' and without routes in a file, the gateway is a proxy for the command and its child processes. \
+            Variables such as https_proxy and SSL_CERT_FILE contain the proxy's address and the certificate authority of this run, so most commands need no setup. \
+            HOLDFAST_URL is then not set. If requests to a host could not be recorded, the report names the host and the reason.
 
-            With '--isolated', the command reaches nothing but the gateway, so a program that ignores the proxy fails instead of going around it. \
-            With '--print-env', no command runs: the variables are printed for a shell, and SIGINT or SIGTERM ends the recording.
+            With '--isolated', the command can reach only the gateway, so a program that ignores the proxy fails instead of bypassing it. \
+            With '--print-env', no command runs. Instead, the variables are printed for a shell, and SIGINT or SIGTERM ends the recording.
 
-            The origin is that of '--origin', or the routes in a file. The store is the one that 'holdfast serve' uses with the same options. \
-            If a gateway is running on it, the gateway records, with its own routes and rules, at an address of its own; otherwise no other process may have the store open. \
-            Limits on clients in the file do not apply to the command.
+            The origin is '--origin', or the routes in a file. The store is the one that 'holdfast serve' uses with the same options. \
+            If a gateway is running on the store, that gateway records, with its own routes and rules, on a separate port. Otherwise, no other process may have the store open. \
+            The file's limits on clients do not apply to the command.
 
-            Signals are passed on to the command, and processes that it leaves behind are ended. The exit status is that of the command; 1 if the job cannot be recorded; 64 if the command line is invalid. \
-            What was recorded is reported on standard error.
+            Signals are forwarded to the command. When the command ends, the processes that it left behind are terminated. The exit status is the command's, 1 if the job cannot be recorded, 64 if the command line is invalid. \
+            The report goes to standard error.
 
-            JSON: one object on standard error, with the keys name, made, command, requests, wouldRun, until, endedBy, refused, refusedCount, passed, doubtful, cookies, unread and refusedHosts. Instants are in milliseconds since 1970 (UTC).
+            JSON: one object on standard error, with the keys name, made, command, requests, wouldRun, until, endedBy, refused, refusedCount, passed, doubtful, cookies, unread and refusedHosts. Times are in milliseconds since 1970 (UTC).
 
             Examples:
               holdfast record build -- ./build.sh
@@ -64,7 +63,7 @@ struct Record: AsyncParsableCommand {
     @Option(
         name: .customLong("secret"),
         help: ArgumentHelp(
-            "Parameter of URLs that is a credential. It is sent, and is not part of the recorded request. Repeatable.",
+            "URL parameter that is a credential. It is sent, but not recorded. Repeatable.",
             valueName: "name"
         )
     )
@@ -73,20 +72,20 @@ struct Record: AsyncParsableCommand {
     @Option(
         name: .customLong("public"),
         help: ArgumentHelp(
-            "Parameter of URLs that is no secret, although its name looks like one, such as 'state'. Repeatable.",
+            "URL parameter that is not a secret, although its name suggests it, such as 'state'. Repeatable.",
             valueName: "name"
         )
     )
     var publicParameters: [String] = []
 
-    @Flag(help: "Replace the job with this name, if the command succeeds.")
+    @Flag(help: "Replace the job with this name if the command succeeds.")
     var replace = false
 
     @Option(
         name: .customLong("for"),
         parsing: .unconditional,
         help: ArgumentHelp(
-            "In a running gateway: the time after which the recording ends without a job, such as 30m. Default: 1h, at most 24h.",
+            "If a running gateway records: time limit, such as 30m, at most 24h. If it runs out, no job is saved. Default: 1h.",
             valueName: "time"
         )
     )
@@ -106,7 +105,7 @@ struct Record: AsyncParsableCommand {
         try proxy.check(command)
         let (names, limit) = (secretParameters + publicParameters, JobFile.Header.maximumNames)
         guard names.count <= limit, names.allSatisfy(JobFile.Header.isParameterName) else {
-            throw ValidationError("'--secret' and '--public' take at most \(limit) names of parameters, in ASCII.")
+            throw ValidationError("'--secret' and '--public' accept at most \(limit) parameter names, in ASCII.")
         }
         if let both = secretParameters.first(where: publicParameters.contains) {
             throw ValidationError("'--secret' and '--public' both name '\(both.printable)'. Use one of them.")
@@ -130,7 +129,7 @@ struct Record: AsyncParsableCommand {
         if let gateway = try GatewayRecording(store: session.settings.store) {
             guard session.settings.proxy == nil else {
                 throw CommandFailure(
-                    "A gateway is running on the store '\(session.settings.store)'. Only '--origin' and '--config' record in a running gateway; use another '--store'."
+                    "A gateway is running on the store '\(session.settings.store)'. A running gateway records only with '--origin' or '--config'. Otherwise, use another '--store'."
                 )
             }
             guard !proxy.isIsolated else {
@@ -166,10 +165,10 @@ struct Record: AsyncParsableCommand {
             return status
         }
         guard ended.state == .kept else {
-            let failure = "the command ended with exit status \(status)."
+            let failure = "the command exited with status \(status)."
             let reason = status == 0 ? ended.error ?? ended.reasonToDiscard : failure
             for line in ended.notes.reasons { StandardStream.error.line("holdfast \(line)") }
-            StandardStream.error.line("holdfast did not keep the job '\(name)': \(reason)")
+            StandardStream.error.line("holdfast did not save the job '\(name)': \(reason)")
             return status == 0 ? 1 : status
         }
         for line in ended.notes.lines { StandardStream.error.line("holdfast \(line)") }
@@ -212,7 +211,9 @@ struct Record: AsyncParsableCommand {
         _ logger: Logger
     ) async throws -> CInt {
         guard try replace || !store.jobs.names.contains(name) else {
-            throw CommandFailure("The job '\(name)' exists. '--replace' replaces it if the command succeeds.")
+            throw CommandFailure(
+                "The job '\(name)' already exists. Use '--replace' to replace it if the command succeeds."
+            )
         }
         if length != nil {
             StandardStream.error.line("holdfast: '--for' has no effect, because no gateway is running on the store")
@@ -252,14 +253,14 @@ struct Record: AsyncParsableCommand {
             try await store.discardRecording(name, in: partition, at: clock.now())
             for line in header.unrecordedHosts.sentences { StandardStream.error.line("holdfast: \(line)") }
             for line in recorded.notes.reasons { StandardStream.error.line("holdfast \(line)") }
-            StandardStream.error.line("holdfast did not keep the job '\(name)': \(reason)")
+            StandardStream.error.line("holdfast did not save the job '\(name)': \(reason)")
             return status == 0 ? 1 : status
         }
         do {
             try await store.keep(header, recorded.entries, at: clock.now())
         } catch {
             guard (try? store.partition(of: name)) == partition else {
-                throw CommandFailure("The job '\(name)' was not kept. \(error)")
+                throw CommandFailure("The job '\(name)' was not saved. \(error)")
             }
             throw error
         }
@@ -272,7 +273,7 @@ struct Record: AsyncParsableCommand {
         if recorded.isFull {
             return "it exceeds the limit of \(JobFile.maximumRequests) requests or \(JobFile.maximumLength) bytes."
         }
-        return status == 0 ? nil : "the command ended with exit status \(status)."
+        return status == 0 ? nil : "the command exited with status \(status)."
     }
 }
 
@@ -294,7 +295,7 @@ extension JobName {
     init(argument text: String) throws {
         guard let name = JobName(text) else {
             throw ValidationError(
-                "'\(text.printable)' is not a name of a job. Use up to 64 letters, digits, '-', '_' and '.'."
+                "'\(text.printable)' is not a valid job name. Use up to 64 letters, digits, '-', '_' and '.'."
             )
         }
         self = name

@@ -1,7 +1,7 @@
 import HTTPCacheOperations
 import HoldfastControl
 
-/// The requests that a recording passed on, and those that failed, in sentences.
+/// The requests that a recording only forwarded, and those that failed, in sentences.
 struct RecordingNotes {
     /// The number of requests with other credentials than the first ones, by origin.
     let otherIdentities: [String: Int]
@@ -18,17 +18,20 @@ struct RecordingNotes {
     var lines: [String] {
         var lines = reasons
         lines += otherIdentities.sorted { $0.key < $1.key }.map { origin, count in
-            "passed on \(count) \(count == 1 ? "request" : "requests") with other credentials at '\(origin)': "
-                + "a job has one identity at each origin"
+            "\(Self.forwarded(count)) with other credentials at '\(origin)': a job has one identity at each origin"
         }
         if doubtful.count > 0 {
             let names = doubtful.names.map { "'\($0)'" }.joined(separator: ", ")
             lines.append(
-                "passed on \(doubtful.count) \(doubtful.count == 1 ? "request" : "requests") whose URLs may contain secrets (\(names)): "
-                    + "use '--public NAME' for a parameter that is none, or '--secret NAME' for a credential"
+                "\(Self.forwarded(doubtful.count)) whose URLs may contain secrets (\(names)): "
+                    + "use '--public NAME' for a parameter that is not a secret, or '--secret NAME' for a credential"
             )
         }
         return lines
+    }
+
+    private static func forwarded(_ count: Int) -> String {
+        "forwarded, but did not record, \(count) \(count == 1 ? "request" : "requests")"
     }
 }
 
@@ -56,7 +59,7 @@ extension RecordingReport {
         switch endedBy {
         case "requests": "it exceeds the limit of \(mostRequests ?? 0) requests."
         case "bytes": "it exceeds the limit of \(mostBytes ?? 0) bytes."
-        default: "the recording was ended ('\(endedBy ?? "")')."
+        default: "the recording was stopped ('\(endedBy ?? "")')."
         }
     }
 }

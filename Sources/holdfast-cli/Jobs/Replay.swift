@@ -13,22 +13,22 @@ struct Replay: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs a command whose requests were recorded, without the network.",
         discussion: """
-            Runs the command with a gateway in this process, whose address is in HOLDFAST_URL. The gateway opens no connection to an origin: it serves the responses of the job NAME, and no others. \
-            Credentials are neither needed nor compared.
+            Runs the command with a gateway in this process. HOLDFAST_URL contains the gateway's address. The gateway opens no connections to origins, and serves only the responses of the job NAME. \
+            It needs no credentials, and ignores those that the command sends.
 
-            Use the same '--origin' or '--config' as for the recording, or none if it had none. Without an origin and without routes, the gateway is a proxy for the command, as in the recording. The store is only read, so a gateway may use it at the same time.
+            Use the '--origin' or '--config' of the recording. If the recording used neither, the gateway is a proxy for the command, as it was in the recording. A replay only reads the store, so a gateway may use it at the same time.
 
-            With '--isolated', the command reaches nothing but the gateway, so a program that ignores the proxy cannot reach the network. \
-            With '--print-env', no command runs: the variables are printed for a shell, and SIGINT or SIGTERM ends the replay.
+            With '--isolated', the command can reach only the gateway, so a program that ignores the proxy cannot reach the network. \
+            With '--print-env', no command runs. Instead, the variables are printed for a shell, and SIGINT or SIGTERM ends the replay.
 
-            A recorded response is served as long as the rules of HTTP allow it without the origin: however stale, but not after 'must-revalidate', 'no-cache' or a limit of a rule. \
-            An error such as 404 is served while it is fresh. '--as-recorded' serves every recorded response.
+            A recorded response is served no matter how stale it is, unless 'must-revalidate', 'no-cache' or a rule's limit forbids that. \
+            A recorded error, such as 404, is served only while it is fresh. '--as-recorded' serves everything that was recorded.
 
-            Each refused request is reported on standard error: why, the recorded request that differs least, and the first difference: a parameter, a field, or the JSON Pointer of a member of the content. \
-            The response to the client has the same in its member 'nearest', for the first \(ReplayedRequests.refusedLimit) refused requests.
+            Each refused request is reported on standard error, with the reason, the most similar recorded request, and the first difference: a parameter, a field, or the JSON Pointer of a member of the content. \
+            For the first \(ReplayedRequests.refusedLimit) refused requests, the member 'nearest' of the response shows the same.
 
-            Signals are passed on to the command, and processes that it leaves behind are ended. The exit status is that of the command if it is not 0; otherwise 1 if a request was refused or could not be read, \
-            unless '--allow-refused' is set, or, with '--all', if a request of the job, or any request, was not sent; 64 if the command line is invalid.
+            Signals are forwarded to the command. When the command ends, the processes that it left behind are terminated. The exit status is the command's if the command failed. Otherwise, it is 1 if a request was refused or could not be read, \
+            unless '--allow-refused' is set; 1 with '--all' if a request of the job was not sent, or no request was sent; 64 if the command line is invalid; 0 in all other cases.
 
             Examples:
               holdfast replay build -- ./build.sh
@@ -44,7 +44,10 @@ struct Replay: AsyncParsableCommand {
 
     @OptionGroup var proxy: ProxyOptions
 
-    @Flag(name: .customLong("as-recorded"), help: "Serve recorded responses whatever their age and directives.")
+    @Flag(
+        name: .customLong("as-recorded"),
+        help: "Serve every recorded response, regardless of its age and directives."
+    )
     var isAsRecorded = false
 
     @Flag(
@@ -165,12 +168,12 @@ struct Replay: AsyncParsableCommand {
     private func noteUnused(isProxied: Bool) {
         let (place, advice) =
             isProxied
-            ? ("the proxy", "Check that the command uses the variables of the proxy")
-            : ("$HOLDFAST_URL", "Give it to the command as its base URL")
+            ? ("the proxy", "Check that the command uses the proxy's variables")
+            : ("$HOLDFAST_URL", "Use it as the command's base URL")
         let option = all ? "" : ", and '--all' makes this an error"
         StandardStream.error.line(
             "holdfast: no request was sent to \(place), so nothing was replayed. \(advice); "
-                + "'--isolated' keeps the command from the network\(option)."
+                + "'--isolated' cuts the command off from the network\(option)."
         )
     }
 }

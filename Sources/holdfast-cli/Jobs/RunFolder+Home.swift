@@ -19,7 +19,7 @@ extension RunFolder {
     func home(trusting authority: String, _ environment: [String: String]) throws -> String {
         guard let program = Self.certutil(in: environment) else {
             throw CommandFailure(
-                "'--chromium' needs '\(Self.program)', which is in no folder of PATH. Debian and Ubuntu have it in 'libnss3-tools', Fedora in 'nss-tools'."
+                "'--chromium' needs '\(Self.program)', which is not in PATH. Install 'libnss3-tools' (Debian, Ubuntu) or 'nss-tools' (Fedora)."
             )
         }
         let home = path + "/home"
@@ -41,7 +41,7 @@ extension RunFolder {
                 }
             }
         } catch {
-            throw CommandFailure("The folder '\(home)' cannot be filled: \(error).")
+            throw CommandFailure("The folder '\(home)' cannot be set up: \(error).")
         }
         let file = try write("authority.pem", Array(authority.utf8))
         for words in [["-N", "--empty-password"], ["-A", "-n", "Holdfast", "-t", "C,,", "-i", file]] {

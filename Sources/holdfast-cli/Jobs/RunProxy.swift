@@ -33,7 +33,9 @@ struct RunProxy: Sendable {
         self.events = events
         // Before there is a key.
         guard cprocess_hideMemory() == 0 else {
-            throw CommandFailure("The memory of this process cannot be hidden: \(String(cString: strerror(errno))).")
+            throw CommandFailure(
+                "The memory of this process cannot be protected from other processes: \(String(cString: strerror(errno)))."
+            )
         }
         // Swift's report of a crash shows registers, and the memory that they point to.
         for number in Self.crashSignals { signal(number, SIG_DFL) }
@@ -65,7 +67,7 @@ struct RunProxy: Sendable {
                 report: { events.take($0) }
             )
         } catch {
-            throw CommandFailure("The certificates of this run cannot be made: \(error).")
+            throw CommandFailure("The certificates of this run cannot be created: \(error).")
         }
         folder = try RunFolder()
         do {
@@ -147,7 +149,7 @@ private struct TrustedRoots {
         for file in CommandEnvironment.certificateFiles(in: environment) where !Self.places.contains(file) {
             guard let more = Self.read(file) else {
                 throw CommandFailure(
-                    "The certificates in '\(file)' cannot be read, or have more than \(Self.limit) bytes. A variable of the environment names this file."
+                    "The certificate file '\(file)' cannot be read, or is larger than \(Self.limit) bytes. An environment variable names this file."
                 )
             }
             bytes += more + [10]
@@ -174,7 +176,7 @@ private final class ProxyEvents: Sendable {
             switch event {
             case .failedHandshake(let host, let reason): named.addUnread(host, reason)
             case .emptyTunnel(let host): named.addUnread(host, UnrecordedHosts.noRequest)
-            case .switchedProtocol(let host): named.addUnread(host, "a WebSocket is passed on, and not recorded")
+            case .switchedProtocol(let host): named.addUnread(host, "a WebSocket is forwarded, but not recorded")
             case .refused(let host, let reason): named.addRefused(host, reason)
             }
         }

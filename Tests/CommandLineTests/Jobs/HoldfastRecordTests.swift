@@ -263,7 +263,7 @@ struct HoldfastRecordTests {
             let again = try await commands.record("deps", [], three)
             #expect(again.status == 1 && again.error.contains("'--replace'") && commands.written.isEmpty, "\(again)")
             let failed = try await commands.record("deps", ["--replace"], three + "; exit 7")
-            #expect(failed.status == 7 && failed.error.contains("exit status 7"), "\(failed)")
+            #expect(failed.status == 7 && failed.error.contains("exited with status 7"), "\(failed)")
             #expect(try await commands.replay("deps", [], three).status == 0)
             #expect(commands.written == "v1v1v1")
             #expect(try await commands.record("deps", ["--replace"], three).status == 0)
@@ -304,7 +304,7 @@ struct HoldfastRecordTests {
 
     @Test(arguments: ["", "../x", "a b", ".x"]) func invalidNameIsRejected(_ name: String) async throws {
         let outcome = try await Tool("holdfast").run("record", name, "--origin", "http://a.example", "--", "true")
-        #expect(outcome.status == 64 && outcome.error.contains("is not a name of a job"), "\(outcome)")
+        #expect(outcome.status == 64 && outcome.error.contains("is not a valid job name"), "\(outcome)")
     }
 
     // MARK: The command

@@ -147,7 +147,7 @@ struct HoldfastRecordingsTests {
             #expect(exists.status == 1 && exists.error.contains("'--replace'"), "\(exists)")
             origin.respond("v2")
             let failed = try await record(Self.fetchAll + "; exit 7", ["--replace"])
-            #expect(failed.status == 7 && failed.error.contains("exit status 7"), "\(failed)")
+            #expect(failed.status == 7 && failed.error.contains("exited with status 7"), "\(failed)")
             #expect(try await replay("deps", Self.fetchAll, gateway.folder).text == "v1v1v1")
             let states = try await recordings(gateway.folder).compactMap { $0["state"] as? String }
             #expect(states == ["discarded", "kept"])

@@ -69,7 +69,7 @@ import Testing
         arguments: [
             (nil, "removed", "It is recorded, but its complete response is not in the store."),
             ("responseNoStore", "responseNoStore", "'stale: {ignore: [no-store]}' stores it."),
-            ("bypass", "bypass", "such as WebSocket, or a rule keeps it from the store."),
+            ("bypass", "bypass", "such as WebSocket, or a rule excludes it from the store."),
             ("bodyLength", "bodyLength", "It was sent in the recording, but the reason is 'bodyLength'."),
         ] as [(String?, String, String)]
     )
