@@ -7,21 +7,21 @@ struct Backup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Copies a store to a new folder, even while a service writes to it.",
         discussion: """
-            The backup is the store at one moment: everything that was stored and purged before the command began is in it. It \
-            is itself a store. To restore it, stop the service and put the folder in the place of the store's.
+            The backup is the store at one moment. It contains all responses and purges from before the command began, and \
+            is itself a store. To restore it, stop the service and replace the store's folder with the backup.
 
             The copy is made in a folder whose name ends in '.unfinished', and is renamed when it is complete. If the command \
             is interrupted, run it again: it removes that folder. The service continues to store, serve and purge. If it writes \
-            very much while the end of the copy is read, it forwards some responses without storing them.
+            a lot during the last part of the copy, it forwards some responses without storing them.
 
-            The backup has the secrets of the store, but not its identity in a fleet, its token for the control plane, or a \
+            The backup contains the secrets of the store, but not its identity in a fleet, its token for the control plane, or a \
             mode or an extension of staleness that an operator set.
 
             JSON: one object, with the keys folder, database, schemaVersion, responses, objects (numbers of entries), bytes (of \
             bodies), databaseBytes, invalidationSequence, invalidations (whether they are known; if not, all entries are \
             treated as invalidated, as in the store).
 
-            The exit status is 0, or 1 if there is no backup.
+            The exit status is 0 if the backup is complete, 1 if not.
 
             EXAMPLES
               cache-dump backup feed.store /backup/feed.store

@@ -14,7 +14,7 @@ struct Recover: AsyncParsableCommand {
             were set aside), the live database is read first, then the others, newest first. Entries of the others are copied as invalidated: \
             they are validated before use, as after a purge. If the invalidations are unknown, all entries are copied this way.
 
-            JSON: one object per entry that was lost in part, with the keys entry, id, url (null if the key cannot \
+            JSON: one object per entry that was partly lost, with the keys entry, id, url (null if the key cannot \
             be read), detail; then one with the keys folder, sources (name and entries of each database), responses, \
             objects, bytes, lostEntries, lostBodies (bodies whose entries cannot be read), lostTags, unreadablePages \
             (that may have held entries), credentialSecret (whether responses to requests with credentials can still be \

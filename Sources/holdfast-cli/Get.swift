@@ -61,7 +61,7 @@ struct Get: AsyncParsableCommand {
     )
     var file: String?
 
-    @Flag(help: "Use only the store; open no connection.")
+    @Flag(help: "Use only the store; open no connections.")
     var offline = false
 
     @Option(

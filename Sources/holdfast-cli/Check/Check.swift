@@ -24,9 +24,9 @@ struct Check: AsyncParsableCommand {
               key            rules look it up under another key or variant. 'holdfast rules apply' moves it, if possible.
               stale.offline  it is staler than 'stale.offline' allows.
               stale-error    it is an error, such as 404, which is served only while it is fresh.
-              partial        it is a part, which only requests for its bytes get.
+              partial        it is a partial response, which answers only requests for its bytes.
 
-            Any other reason is the directive that forbids stale use, or 'invalidated' by an unsafe request.
+            Any other reason is the directive that forbids stale use, or 'invalidated' if an unsafe request invalidated the response.
 
             A value with variables is shown as written, such as '${NAME}', and never with the variable's value. Findings name the file and line, also in files of 'include'.
 

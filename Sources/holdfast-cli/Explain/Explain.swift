@@ -21,11 +21,11 @@ struct Explain: AsyncParsableCommand {
 
             From a configuration file, the command uses the store, the mode, the rules and the routes. If the file has routes, the URL may be the origin's or one that a client requests from the \
             gateway, and the store is read as a shared cache, as the gateway reads it. Otherwise, it is read as a private cache, as the library reads it. \
-            Without '--config' and '--store', $HOLDFAST_CONFIG and $HOLDFAST_STORE are used. '--shared' and '--private' override that. If the gateway itself would answer a client (a health check, 'respond', a host without a route, a client that is not allowed), the first \
+            Without '--config' and '--store', $HOLDFAST_CONFIG and $HOLDFAST_STORE are used. '--shared' and '--private' set the kind of cache. If the gateway itself would answer a client (a health check, 'respond', a host without a route, a client that is not allowed), the first \
             line names the response and the setting. The state of origins in a running service (for example, that an origin is unreachable) is not in the store and is not \
             used.
 
-            JSON: one object, with 'answer' if the gateway itself would answer. Durations are in milliseconds; instants are in milliseconds since 1970 (UTC).
+            JSON: one object, with 'answer' if the gateway itself would answer. Durations are in milliseconds; times are in milliseconds since 1970 (UTC).
 
             The exit status is 0 even if nothing is stored, 1 if the store or the file cannot be read, 64 if the command line is invalid.
 

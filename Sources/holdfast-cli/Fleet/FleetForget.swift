@@ -11,7 +11,7 @@ struct FleetForget: AsyncParsableCommand {
         abstract: "Removes a node that is gone for good, so that purges stop waiting for it.",
         discussion: """
             A purge is complete once every node that reported in the last seven days has applied it. If a node never comes back, for example because its store is gone, purges wait seven days for it. \
-            On the server of 'fleet.url', this command marks the node as ended: each row with this name or identity that has not reported for 10 s. 'holdfast fleet status' and 'holdfast fleet check' show both. \
+            On the server of 'fleet.url', this command marks the node as ended: each row with this name or identity that has not reported for 10 s. 'holdfast fleet status' and 'holdfast fleet check' show names and identities. \
             If the node reports again, it counts again. Do not forget a node that is only cut off: it may serve purged responses.
 
             The exit status is 0 if a node was forgotten, 1 if none was or the server cannot be used, 64 if the command line is invalid.

@@ -13,7 +13,7 @@ struct FleetStatus: AsyncParsableCommand {
         commandName: "status",
         abstract: "Shows the nodes that share purges: which are behind, silent, or have unsent purges.",
         discussion: """
-            Asks a running gateway through its control socket. If none runs here, asks the server of 'fleet.url' in the file of '--config'. \
+            Queries a running gateway through its control socket. If no gateway is running here, queries the server of 'fleet.url' in the file of '--config'. \
             The first line says whether all is well. A node is silent if it has not reported for 10 s; its row is removed after 7 days. Identities distinguish nodes with the same name.
 
             \(GatewayLocation.help)

@@ -8,14 +8,14 @@ import NIOHTTP1
 /// `holdfast mode`, `holdfast mode offline --until 14:00`
 struct Mode: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows the mode of a gateway, or switches it, or that of an origin or route, until a given time.",
+        abstract: "Shows or sets the mode of a gateway, or of one of its origins or routes, until a given time.",
         discussion: """
             Without an argument, prints the current mode. A mode other than the configured mode needs an end. After that time, the configured mode applies again, even if the gateway crashed or \
             restarted in between. A reload does not end the switch. To end it early, set the configured mode without an end.
 
             \(TemporaryOptions.help)
 
-            '--of-origin' or '--of-route' switches the mode of one origin or route only, in the same way; the configured mode without an end ends that switch. Of all modes that apply to a request \
+            '--of-origin' or '--of-route' switches the mode of only one origin or route, in the same way. To end such a switch early, set the configured mode without an end. Of all modes that apply to a request \
             (the gateway's, its origin's, its route's, and its rules'), the strictest wins: offline, then preferStored, automatic, online. At most \(Switches.limit) such switches can be in force.
 
             The new mode applies from the next request. Modes of routes and rules can narrow it, as they narrow the configured mode.

@@ -7,8 +7,8 @@ struct Origins: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows the origins of a running gateway.",
         discussion: """
-            Prints a line for each origin: its state ('drained' if all of its servers are), and its requests in flight and waiting; for an unreachable origin also since when, when the next probe is sent, and why. The last failure of a reachable origin follows with its time, because one URL may be the cause. \
-            An origin is 'unresolved', and no outage, if only a client of the forward proxy named it and its name does not resolve. Unreachable origins come first. If an origin has settings of its own ('origins' in the configuration), its servers follow in the order in which they are tried, one per \
+            Prints a line for each origin: its state ('drained' if all of its servers are), and its requests in flight and waiting; for an unreachable origin also since when it is unreachable, why, and when the next probe is sent. For a reachable origin, the line also shows the last failure and its time, because a single URL may be the cause. \
+            An origin is 'unresolved' if only a client of the forward proxy named it and its name does not resolve; this is not an outage. Unreachable origins come first. If an origin has settings of its own ('origins' in the configuration), its servers follow in the order in which they are tried, one per \
             line: address or URL, responses, failures, and whether the server is set aside after failures, failing like the whole origin, or drained until a given time ('holdfast drain'). A line with the reason and the next step follows a server that fails.
 
             \(GatewayLocation.help)

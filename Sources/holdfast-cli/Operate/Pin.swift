@@ -5,7 +5,7 @@ struct Pin: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Pins stored responses so that they are not evicted.",
         discussion: """
-            Pins the selected responses that are stored now: all variants and partitions of a URL. A pin passes to the response that replaces the pinned one, and \
+            Pins the selected responses that are stored now: all variants and partitions of a URL. If another response replaces a pinned one, it is pinned too. A pin \
             stays if the response expires or is purged. It ends only with 'holdfast unpin' or when the response is removed. Responses that are stored for the first time \
             later are not pinned; to pin those, set 'store: {pin: true}' in a rule.
 

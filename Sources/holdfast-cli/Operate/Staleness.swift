@@ -8,11 +8,11 @@ import NIOHTTP1
 /// `holdfast staleness`, `holdfast staleness 2d --until 14:00`
 struct Staleness: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows how stale responses may be while their origin fails, or extends that until a given time.",
+        abstract: "Shows how stale responses may be while their origin fails, or extends this for a limited time.",
         discussion: """
             With a length, stored responses may be at least that stale while their origin is unreachable or responds with 500, 502, 503 or 504, or while the \
-            mode is 'offline'. This raises the limits of rules (stale.offline, stale.unreachable, stale.on-error) and of 'stale-if-error'. It never lowers a limit. A limit of 0 stays, \
-            and so does everything else that forbids stale use: a directive (such as must-revalidate), or an unsafe request that invalidated the response.
+            mode is 'offline'. This raises the limits of rules (stale.offline, stale.unreachable, stale.on-error) and of 'stale-if-error'. It never lowers a limit. It does not raise a limit of 0, \
+            and does not override a directive that forbids stale use (such as must-revalidate), or an unsafe request that invalidated the response.
 
             An extension needs an end. After that time, the configured limits apply again, even if the gateway crashed or restarted in between. A reload does not end an extension. '--configured' ends it early.
 

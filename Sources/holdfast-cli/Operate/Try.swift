@@ -13,10 +13,10 @@ struct Try: AsyncParsableCommand {
         commandName: "try",
         abstract: "Fetches a URL twice through a running gateway, and shows what happened and why.",
         discussion: """
-            Use a URL that clients request: its host and path select the route. The requests go to the address on which the gateway listens, whatever the URL's host \
-            resolves to; the gateway treats them like any client's. With an https URL, they go to a listener with TLS if there is one; its certificate is not verified. With '--header', they carry fields, such as the cookies of a user. The first line says whether the second request was served from the store, or why the gateway rejected the \
-            request: no route, for example. It also says if the response redirects to the requested URL itself, or if no client can use https. 'why' gives the gateway's reason not to store the response (as 'cache.not_stored' in its log), or why a stored one is validated, 'origin' says why requests to an origin fail, \
-            and 'next' says how another request would be served, and by which setting the gateway itself would answer it.
+            Use a URL that clients request: its host and path select the route. The requests go to the address on which the gateway listens, no matter what the URL's host \
+            resolves to; the gateway treats them like any client's. With an https URL, they go to a listener with TLS if there is one; its certificate is not verified. Use '--header' to send fields, such as a user's cookies. The first line says whether the second request was served from the store, or why the gateway rejected the \
+            request: no route, for example. It also says if the response redirects to the requested URL itself, or if no client can use https. 'why' gives the gateway's reason not to store the response (as 'cache.not_stored' in its log), or why a stored one is validated. 'origin' says why requests to an origin fail. \
+            'next' says how another request would be served, or which setting makes the gateway answer it itself.
 
             \(GatewayLocation.help)
 

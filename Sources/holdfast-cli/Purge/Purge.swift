@@ -14,7 +14,7 @@ struct Purge: AsyncParsableCommand {
             With '--remove', the responses are deleted, including offline copies; on a terminal, the command asks first. All variants and partitions of a URL are purged. URLs and prefixes are the origin's, \
             as 'cache-dump list' shows them, or those that clients request from the gateway; hosts are the origin's. A prefix covers the URLs of one origin that begin with it, byte by byte: end it with '/' to match whole path segments.
 
-            When the command ends, the purge applies to the next request. It survives a crash, unless the disk is full or read-only, which the command says. A response that was being fetched during the purge is not stored. \
+            When the command ends, the purge applies to the next request. It survives a crash, unless the disk is full or read-only, which the command reports. A response that was being fetched during the purge is not stored. \
             If a gateway has the store open, the command uses the gateway's control socket; otherwise it purges the store itself.
 
             With '--refresh 20/s', a running gateway fetches the expired responses again in the background, at that rate, so that no client waits for them. Only GET requests \
@@ -28,7 +28,7 @@ struct Purge: AsyncParsableCommand {
 
             JSON: one object, with the keys action, dryRun, durable, matched, refreshing and sequence, and, if the gateway shares its purges, reached, position, replicas, nodes and note.
 
-            The exit status is 0 if the purge is in force, even if nothing matched; 1 if the store, the file or the gateway cannot be used, the gateway rejected the purge, or the answer to the question was not yes; \
+            The exit status is 0 if the purge is in force, even if nothing matched; 1 if the store, the file or the gateway cannot be used, the gateway rejected the purge, or the question was not answered with yes; \
             2 if the purge is in force but did not reach the level of '--wait' in time, or the level cannot be checked, because no gateway is running or it shares no purges; \
             3 if the purge is in force but not on disk, because the disk is full or read-only; 64 if the command line is invalid.
 

@@ -10,9 +10,9 @@ struct RulesApply: AsyncParsableCommand {
         commandName: "apply",
         abstract: "Moves stored responses to the keys of a new configuration, without rewriting bodies.",
         discussion: """
-            Moves each response whose key changes under the rules to its new key. If two responses end up with the same key and variant, the one received last is kept. Afterwards, the store's rows hold no values of ignored parameters \
+            Moves each response whose key changes under the rules to its new key. If two responses end up with the same key and variant, the newer one is kept. Afterwards, the store's rows hold no values of ignored parameters \
             and fields; with 'secure-delete: true' in the configuration, neither do its files. The expiry in the store's index is updated. The principal of a response does not change: \
-            if 'store.per' is new, earlier responses stay where they are.
+            if the new configuration adds 'store.per', responses that are already stored keep their keys.
 
             Only one process may write to a store, so stop the service first, and then start it with the same configuration. Each step is on disk before the next one begins; if the command is \
             interrupted, run it again. Use the service's own configuration: its budget and quotas apply.

@@ -43,9 +43,9 @@ struct Serve: AsyncParsableCommand {
 
             'control.listen' in the file adds a port for clients with a token ('control.tokens').
 
-            '--takeover' replaces the gateway that runs on the same store, and refuses no client: the new process checks everything that it needs, takes the listening sockets, waits until the old \
+            '--takeover' replaces the gateway that runs on the same store, without rejecting clients: the new process checks everything that it needs, takes the listening sockets, waits until the old \
             process has finished its requests and released the store, and then accepts connections. If the new process cannot start, it exits with status 1, and the old one continues to serve. \
-            Both processes must have the same user. If no gateway is running, the option has no effect.
+            Both processes must run as the same user. If no gateway is running, the option has no effect.
 
             A configuration file has the same settings and more: routes to several origins, rules, limits, timeouts. The command line takes precedence over the environment, and the \
             environment over the file; '--origin' replaces all routes of the file. SIGHUP reloads the file without closing connections: rules, routes, limits, mode and fields \
@@ -143,7 +143,7 @@ struct Serve: AsyncParsableCommand {
     )
     var noControl = false
 
-    @Flag(help: "Replace the gateway that runs on the same store, without refusing a client.")
+    @Flag(help: "Replace the gateway that runs on the same store, without rejecting clients.")
     var takeover = false
 
     @Option(
