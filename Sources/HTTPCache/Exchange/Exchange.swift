@@ -123,7 +123,9 @@ struct Exchange {
     private func renew(by fetcher: Fetcher) {
         let origin = fetcher.origin
         guard engine.origins.enterIfFree(origin, request.client) else { return }
-        guard case .lead(let inFlight) = admission(to: fetcher.plan, as: .background) else {
+        let role: InFlightFetches.Role =
+            fetcher.request.head.headerFields.contains(.range) ? .backgroundPart : .background
+        guard case .lead(let inFlight) = admission(to: fetcher.plan, as: role) else {
             return engine.origins.leave(origin, request.client)
         }
         inFlight.start(on: request.executionContext.executor) { await fetcher.run($0, from: .entered) }

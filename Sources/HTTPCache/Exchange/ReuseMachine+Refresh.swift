@@ -40,12 +40,14 @@ extension ReuseMachine {
     }
 
     /// Returns the renewal of a served stored response as a request of its own, without the
-    /// caller's conditions and ranges.
+    /// caller's conditions and ranges. For a stored part, it has the `Range` of that part, because
+    /// the representation may be much longer.
     ///
     /// - Returns: the request, and the fetch to send for it.
     package func refresh(of stored: StoredResponse) -> (presented: HTTPRequest, fetch: PlannedFetch) {
         var request = request
         request.headerFields.removeAll { $0.name.asksForPartOrNothing }
+        if let range = stored.head.repeatedRange { request.headerFields[.range] = range }
         return (request, PlannedFetch(validating: stored, by: request, policy, reason: .stale, mayStandIn: true))
     }
 }

@@ -88,21 +88,25 @@ final class InFlightFetch: Sendable {
     let rules: ObjectIdentifier?
     /// The credentials that a caller must have to join; `nil` if the key is enough.
     let credentials: StoreKey.Partition?
+    private let mayBeJoined: Bool
     private let state: Mutex<State>
 
     /// - Parameters:
     ///   - check: the check of the request that is sent.
     ///   - isBackground: whether the fetch has no waiting caller from the start, and continues
     ///     anyway.
+    ///   - mayBeJoined: whether the response may serve other callers.
     init(
         fencingNumber: InvalidationSequence,
         number: UInt64 = 0,
         rules: ObjectIdentifier? = nil,
         credentials: StoreKey.Partition? = nil,
         check: ContentCheck? = nil,
-        isBackground: Bool = false
+        isBackground: Bool = false,
+        mayBeJoined: Bool = true
     ) {
         self.fencingNumber = fencingNumber
+        self.mayBeJoined = mayBeJoined
         self.rules = rules
         self.credentials = credentials
         self.number = number
@@ -160,11 +164,12 @@ final class InFlightFetch: Sendable {
     ///   - check: the caller's check, which a response must also pass before it is stored.
     ///   - mayReuse: returns whether a response that was received before this caller joined may
     ///     serve it. A response that has not arrived yet always may. RFC 9111 §4
-    /// - Returns: `false` if the fetch was canceled, the body's beginning is gone, the response
-    ///   may not be reused, or it is too late for the check. In that case, send a new request.
+    /// - Returns: `false` if the response cannot serve other callers, the fetch was canceled, the
+    ///   body's beginning is gone, the response may not be reused, or it is too late for the check.
+    ///   In that case, send a new request.
     func join(check: ContentCheck? = nil, _ mayReuse: (StoredResponseHead) -> Bool = { _ in true }) -> Bool {
         state.withLock { state in
-            if state.isCancelled { return false }
+            if state.isCancelled || !mayBeJoined { return false }
             let isCovered = check?.isCovered(by: state.checks) ?? true
             if !isCovered, state.isExamined { return false }
             if case .shared(let head, _, _, _)? = state.publication, !mayReuse(head) { return false }

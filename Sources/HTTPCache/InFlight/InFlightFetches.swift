@@ -28,6 +28,9 @@ final class InFlightFetches: Sendable {
         case alone
         /// A new fetch without a waiting caller, which others may join, if none is in progress.
         case background
+        /// A new fetch of a part without a waiting caller, if none is in progress. No other caller
+        /// may join it, because others may need more than the part.
+        case backgroundPart
     }
 
     /// The decision whether a response may be stored.
@@ -295,14 +298,15 @@ extension InFlightFetches.State {
         _ check: ContentCheck?,
         _ role: InFlightFetches.Role
     ) -> InFlightFetch {
-        let isBackground = role == .background
+        let isBackground = role == .background || role == .backgroundPart
         let inFlight = InFlightFetch(
             fencingNumber: fencingNumber,
             number: nextNumber,
             rules: rules,
             credentials: credentials,
             check: check,
-            isBackground: isBackground
+            isBackground: isBackground,
+            mayBeJoined: role != .backgroundPart
         )
         nextNumber += 1
         let detached = keys[key, default: InFlightFetches.Keyed()].add(inFlight, mayBeJoined: role != .alone)

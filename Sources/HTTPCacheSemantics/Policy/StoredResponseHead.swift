@@ -103,11 +103,20 @@ extension StoredResponseHead {
         status.code == 206 ? ContentRange(fields) : nil
     }
 
+    /// The value of the `Range` that requests a stored part again; `nil` for a complete response,
+    /// and for a part that was the whole representation, which may be longer now.
+    package var repeatedRange: String? {
+        guard let part = partialRange else { return nil }
+        // With `Vary: Range`, only the same value selects the part.
+        if let range = selectingFields[.range] { return range }
+        return part.range.lowerBound == 0 && part.range.upperBound == part.completeLength ? nil : part.requestValue
+    }
+
     /// The fields with which a request for the same content is repeated: the selecting fields and,
     /// for a stored part, the `Range` of its bytes.
     package var repeatedFields: HTTPFields {
         var fields = selectingFields
-        if let part = partialRange { fields[.range] = part.requestValue }
+        if let range = repeatedRange { fields[.range] = range }
         return fields
     }
 }

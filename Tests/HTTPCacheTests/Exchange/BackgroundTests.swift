@@ -42,6 +42,41 @@ import Testing
         #expect(fixture.transport.requests.count == 2)
     }
 
+    /// The representation may be much longer than the part, and a caller who needs all of it must
+    /// not get the part. Mutants: `renewal-of-a-part-fetches-the-whole` and
+    /// `renewal-of-a-part-is-joined`.
+    @Test(arguments: [false, true]) func renewalOfAPartRequestsOnlyThePart(wholeIsRequested: Bool) async throws {
+        let fixture = EngineFixture()
+        func part(_ text: String, _ tag: String) -> ScriptedTransport.Reply {
+            var fields = Self.swr
+            fields[.eTag] = tag
+            fields[.contentRange] = "bytes 2-4/10"
+            return .status(.partialContent, text, fields: fields)
+        }
+        let gate = Gate()
+        var renewed = part("new", "\"2\"")
+        renewed.beforeHead = gate
+        fixture.transport.script(url, part("old", "\"1\""), renewed, .fresh("whole"))
+        try await fixture.get(url, [.range: "bytes=2-4"])
+        fixture.clock.advance(by: .seconds(61))
+        for _ in 0..<3 {
+            let stale = try await fixture.get(url, [.range: "bytes=3-4"])
+            #expect(stale.text == "ld" && stale.response.isStale)
+        }
+        await fixture.transport.waitForRequests(2)
+        let sent = try #require(fixture.transport.requests.last)
+        #expect(sent.headerFields[.range] == "bytes=2-4" && sent.headerFields[.ifNoneMatch] == "\"1\"")
+        if wholeIsRequested {
+            let whole = try await fixture.get()
+            #expect(whole.text == "whole" && whole.response.head.status == .ok)
+        }
+        gate.open()
+        await fixture.untilIdle()
+        let after = try await fixture.get(url, [.range: "bytes=3-4"])
+        #expect(after.text == (wholeIsRequested ? "le" : "ew") && after.response.outcome.isHit)
+        #expect(fixture.transport.requests.count == (wholeIsRequested ? 3 : 2))
+    }
+
     @Test func callerWaitsBeyondStaleWhileRevalidateWindow() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .ok("old", fields: Self.swr), .fresh("new"))
