@@ -11,13 +11,19 @@ package actor RecordingKeeper: RecordingOperations {
     /// An open address at which requests are recorded.
     package struct Address: Sendable {
         package var url: String
-        /// Closes the address. Returns when its last exchange has ended.
-        package var close: @Sendable () async -> Void
+        private let end: @Sendable (_ storesAll: Bool) async -> Void
 
-        package init(_ url: String, close: @escaping @Sendable () async -> Void) {
+        /// - Parameter close: see ``close(storesAll:)``.
+        package init(_ url: String, close: @escaping @Sendable (_ storesAll: Bool) async -> Void) {
             self.url = url
-            self.close = close
+            end = close
         }
+
+        /// Closes the address. Returns when its last exchange has ended.
+        ///
+        /// - Parameter storesAll: whether to wait until responses that no client reads anymore are
+        ///   stored. This can take seconds.
+        package func close(storesAll: Bool) async { await end(storesAll) }
     }
 
     /// The parts on which recordings depend.
@@ -160,7 +166,7 @@ package actor RecordingKeeper: RecordingOperations {
         let timer = Task { await expire(recording) }
         let first = await recording.firstEnding()
         timer.cancel()
-        await address.close()
+        await address.close(storesAll: first.keepsJob(of: recording.plan))
         var state = RecordingState(name, recording.plan)
         state.end = await settle(recording, recording.final(first))
         state.count = recording.count

@@ -222,7 +222,7 @@ struct JobSession: Sendable {
             } catch {
                 outcome = .failure(error)
             }
-            await address.close()
+            await address.close(storesAll: true)
         } catch {
             outcome = .failure(error)
         }

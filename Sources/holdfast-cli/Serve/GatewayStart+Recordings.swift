@@ -54,8 +54,8 @@ extension GatewayStart {
                 job: job
             )
             let address = try await start.open(store)
-            return RecordingKeeper.Address(address.url) {
-                await address.close()
+            return RecordingKeeper.Address(address.url) { storesAll in
+                await address.close(storesAll: storesAll)
                 try? await group.shutdownGracefully()
             }
         } catch {

@@ -53,10 +53,10 @@ extension GatewayStart {
     /// Serves a job from a store on the first listener, until the address is closed.
     func open(_ store: CacheManager) async throws -> RecordingKeeper.Address {
         let process = try await connect(store, nil, ControlledPurging(logger: logger))
-        let close = { @Sendable in
+        let close = { @Sendable (storesAll: Bool) in
             await process.server.stop()
             // The command may have ended before its last response was stored.
-            await process.engine.finishFetches()
+            if storesAll { await process.engine.finishFetches() }
             await process.endExchanges()
             await process.accessLog.close()
         }
@@ -66,7 +66,7 @@ extension GatewayStart {
             guard let address = addresses.first else { throw CancellationError() }
             return RecordingKeeper.Address("http://\(address)", close: close)
         } catch {
-            await close()
+            await close(false)
             throw error
         }
     }

@@ -69,6 +69,14 @@ import Testing
         #expect(world.store.value.jobs.isEmpty && world.addresses.openCount == 0)
     }
 
+    /// Responses that are removed anyway do not delay the end. Mutant:
+    /// `a-discarded-recording-waits-for-its-fetches`.
+    @Test(arguments: [true, false]) func onlyKeptJobWaitsForItsLastResponses(_ isKept: Bool) async throws {
+        _ = try await world.keeper.begin(world.plan())
+        _ = try await world.keeper.end(name(), keeps: isKept, by: "uid 1")
+        #expect(world.addresses.ends.value == [isKept])
+    }
+
     @Test func onlyTheFirstEndingCounts() async throws {
         _ = try await world.keeper.begin(world.plan())
         async let first = world.keeper.end(name(), keeps: false, by: "uid 1")
@@ -82,6 +90,7 @@ import Testing
         _ = try await world.keeper.begin(world.plan())
         await world.keeper.close()
         #expect(world.addresses.openCount == 0 && world.store.value.marks.count == 1)
+        #expect(world.addresses.ends.value == [false])
         #expect(await world.keeper.recordings.map(\.end?.ending) == [.shutDown])
         let other = try world.plan("other")
         await #expect(throws: RecordingRefusal.ending) { try await world.keeper.begin(other) }

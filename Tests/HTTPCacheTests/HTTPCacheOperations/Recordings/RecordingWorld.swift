@@ -78,6 +78,8 @@ final class Addresses: Sendable {
     private let observers = Mutex<[String: @Sendable (JobExchange) -> Void]>([:])
     private let uses = Mutex<[String: JobRun.Use]>([:])
     let fails = Mutexed(false)
+    /// For each address that was closed, whether its last responses were to be stored.
+    let ends = Mutexed<[Bool]>([])
 
     var openCount: Int { observers.withLock { $0.count } }
 
@@ -88,8 +90,9 @@ final class Addresses: Sendable {
         if fails.value { throw Failure() }
         observers.withLock { $0[run.partition] = observe }
         uses.withLock { $0[run.partition] = run.use }
-        return RecordingKeeper.Address("http://127.0.0.1/\(run.partition)") { [self] in
+        return RecordingKeeper.Address("http://127.0.0.1/\(run.partition)") { [self] storesAll in
             observers.withLock { $0[run.partition] = nil }
+            ends.change { $0.append(storesAll) }
         }
     }
 
