@@ -1,4 +1,5 @@
 import HTTPCacheSemantics
+import HTTPTypes
 
 /// Freshening: a response without content updates the head of a stored response.
 extension Fetcher {
@@ -62,5 +63,18 @@ extension Fetcher {
             _ = await freshen(stored, head, context, boundary)
         case .unrelated: break
         }
+    }
+
+    /// Invalidates the stored part that the request validated if the origin responds with 416. The
+    /// origin compares the validators first, so the representation has changed, and it no longer
+    /// has the range. RFC 9110 §13.2.2
+    func invalidatePart(after response: TransportResponse, _ context: FetchContext) async {
+        guard response.head.status == .rangeNotSatisfiable, let part = plan.fetch.validating,
+            part.head.status == .partialContent,
+            case .range = prepared.policy.selection(of: part.head, bodyLength: part.bodyLength, for: request.head)
+        else { return }
+        var head = part.head
+        head.isInvalidated = true
+        _ = await freshen(part, head, context, response.boundary)
     }
 }

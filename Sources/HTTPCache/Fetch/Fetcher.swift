@@ -143,6 +143,7 @@ struct Fetcher: Sendable {
             if !refusal.isOfThisMoment { keepFromOthers() }
             engine.noteUnshared(refusal, response.head.status, key, at: responseTime)
             if request.head.method == .head { await update(with: response, context, responseTime) }
+            await invalidatePart(after: response, context)
             engine.inFlightFetches.detach(inFlight, key)
             inFlight.publish(.unshared(response, responseTime: responseTime, notStored: refusal))
         case .refuse(let stored):

@@ -77,6 +77,25 @@ import Testing
         #expect(fixture.transport.requests.count == (wholeIsRequested ? 3 : 2))
     }
 
+    /// Otherwise, each stale hit would request it again.
+    @Test func renewalInvalidatesAPartThatTheOriginNoLongerHas() async throws {
+        let fixture = EngineFixture()
+        var fields = Self.swr
+        fields[.contentRange] = "bytes 2-4/10"
+        let gone = ScriptedTransport.Reply.status(.rangeNotSatisfiable, fields: [.contentRange: "bytes */1"])
+        fixture.transport.script(url, .status(.partialContent, "old", fields: fields), gone, gone)
+        let range: HTTPFields = [.range: "bytes=2-4"]
+        try await fixture.get(url, range)
+        fixture.clock.advance(by: .seconds(61))
+        let stale = try await fixture.get(url, range)
+        #expect(stale.text == "old")
+        await fixture.transport.waitForRequests(2)
+        await fixture.untilIdle()
+        let after = try await fixture.get(url, range)
+        #expect(after.response.head.status == .rangeNotSatisfiable)
+        #expect(fixture.transport.requests.count == 3)
+    }
+
     @Test func callerWaitsBeyondStaleWhileRevalidateWindow() async throws {
         let fixture = EngineFixture()
         fixture.transport.script(url, .ok("old", fields: Self.swr), .fresh("new"))
