@@ -20,9 +20,14 @@ final class ControlledPurging: ClientPurging {
 
     private let plane = Mutex<Plane?>(nil)
     private let nextWarning = Mutex(NIODeadline.uptimeNanoseconds(0))
+    /// Whether purges are shared with other nodes.
+    private let isInFleet: Bool
     private let logger: Logger
 
-    init(logger: Logger) { self.logger = logger }
+    init(isInFleet: Bool, logger: Logger) {
+        self.isInFleet = isInFleet
+        self.logger = logger
+    }
 
     func connect(to control: ControlServer, _ tokens: TokenVerifier) {
         plane.withLock { $0 = Plane(control: control, tokens: tokens) }
@@ -58,7 +63,9 @@ final class ControlledPurging: ClientPurging {
         selection.urls = purge.urls
         selection.tags = purge.tags
         var request = PurgeRequest(selection, action: purge.removes ? .remove : .expire, reason: "PURGE")
-        request.clientURL = purge.clientURL
+        // A response that another route stores under the client's URL may be expired with it, but
+        // never removed.
+        if isInFleet, !purge.removes { request.clientURL = purge.clientURL }
         let reply = await control.purge(request, by: client)
         return ClientPurgeResponse(status: reply.status, json: reply.json, retryAfter: reply.retryAfter)
     }

@@ -93,7 +93,7 @@ struct GatewayStart: Sendable {
         let member = try GatewayProcess.makeMember(settings, store, metrics, logger)
         // Clients and operators may purge as soon as they can connect.
         await member?.join()
-        let purging = ControlledPurging(logger: logger)
+        let purging = ControlledPurging(isInFleet: member != nil, logger: logger)
         var process = try await connect(store, member, purging)
         do {
             let files = TokenFiles(settings.file, store: store.folder)

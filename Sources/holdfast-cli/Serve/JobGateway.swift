@@ -52,7 +52,7 @@ struct JobGateway: Sendable {
 extension GatewayStart {
     /// Serves a job from a store on the first listener, until the address is closed.
     func open(_ store: CacheManager) async throws -> RecordingKeeper.Address {
-        let process = try await connect(store, nil, ControlledPurging(logger: logger))
+        let process = try await connect(store, nil, ControlledPurging(isInFleet: false, logger: logger))
         let close = { @Sendable (storesAll: Bool) in
             await process.server.stop()
             // The command may have ended before its last response was stored.
