@@ -288,7 +288,10 @@ extension CacheManager {
             switch try store.object(of: key) {
             case .none: return nil
             case .object(let object): return object
-            case .large(let next): record = next
+            case .large(let next):
+                // The same object lacks a part, so another attempt finds no more.
+                guard next.bodyID != record.bodyID else { return nil }
+                record = next
             }
         }
         return nil
