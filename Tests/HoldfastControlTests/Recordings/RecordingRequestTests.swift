@@ -34,7 +34,7 @@ import Testing
 
     /// Mutant: a recording may last a month.
     @Test(arguments: [
-        ("{}", "'name'"), (#"{"name":"../x"}"#, "name of a job"), (#"{"name":"a","for":"25h"}"#, "24 hours"),
+        ("{}", "'name'"), (#"{"name":"../x"}"#, "valid job name"), (#"{"name":"a","for":"25h"}"#, "24 hours"),
         (#"{"name":"a","until":"2025-11-26T17:00:00Z"}"#, "24 hours"), (#"{"name":"a","for":"0s"}"#, "'for'"),
         (#"{"name":"a","requests":0}"#, "'requests'"), (#"{"name":"a","requests":1000001}"#, "'requests'"),
         (#"{"name":"a","bytes":67108865}"#, "'bytes'"), (#"{"name":"a","secret":["a b"]}"#, "'secret'"),
