@@ -57,7 +57,7 @@ start() {
     report_steps=$((report_steps + 1))
     local name=$1 began=$SECONDS log=$report_folder/$report_steps.txt
     shift
-    # In a process group of its own, which 'interrupted' ends.
+    # In a process group of its own, for 'end_started'.
     set -m
     (
         set +e
@@ -101,6 +101,7 @@ test_step() {
 
 # failed_step NAME STATUS SECONDS LOG [WORDS]: shows the step's output and ends the script.
 failed_step() {
+    end_started
     printf 'FAILED\n\n'
     [ -n "${VERBOSE:-}" ] || without_passes <"$4"
     [ -z "${5:-}" ] || printf '%s\n' "$5"
@@ -113,11 +114,15 @@ failed_step() {
     exit "$2"
 }
 
-# interrupted STATUS: ends the steps that were started, and prints where the output of the interrupted
-# step is.
-interrupted() {
+# end_started: ends the steps that were started and still run.
+end_started() {
     local process
     for process in ${report_running[@]+"${report_running[@]}"}; do kill -TERM -- "-$process" 2>/dev/null || true; done
+}
+
+# interrupted STATUS: prints where the output of the interrupted step is.
+interrupted() {
+    end_started
     printf '\nInterrupted. The output so far is in %s.\n' "$report_folder/$report_steps.txt"
     exit "$1"
 }
