@@ -57,18 +57,21 @@ start() {
     report_steps=$((report_steps + 1))
     local name=$1 began=$SECONDS log=$report_folder/$report_steps.txt
     shift
-    # In a process group of its own, for 'end_started'.
-    set -m
-    (
-        set +e
+    # In a process group of its own, for 'end_started'. With 'set -m', bash says on standard error that an
+    # earlier step is done.
+    {
+        set -m
         (
-            set -e
-            "$@"
-        )
-        printf '%d %d\n' "$?" "$((SECONDS - began))" >"$log.end"
-    ) >"$log" 2>&1 </dev/null &
-    report_running+=("$!")
-    set +m
+            set +e
+            (
+                set -e
+                "$@"
+            )
+            printf '%d %d\n' "$?" "$((SECONDS - began))" >"$log.end"
+        ) >"$log" 2>&1 </dev/null &
+        report_running+=("$!")
+        set +m
+    } 2>/dev/null
     report_started_steps+=("$name" "$log")
 }
 
