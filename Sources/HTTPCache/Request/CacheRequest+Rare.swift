@@ -31,8 +31,8 @@ extension CacheRequest {
         set { setRare(\.contentDigest, newValue) }
     }
 
-    /// The form of which a POST has the ``contentDigest``; `nil` if it is not known, and taken for
-    /// that of the rules.
+    /// The form of a POST's content that ``contentDigest`` is the digest of. If it is `nil`, the
+    /// form is unknown, and the rules are assumed to key the same form.
     var digestForm: ContentForm? {
         get { rare?.digestForm }
         set { setRare(\.digestForm, newValue) }

@@ -1,7 +1,7 @@
 /// The form in which rules key the content of a POST: `store.content` and `ignore.members`.
 ///
-/// A job's file has it next to the digest of the content. The digest in one form does not tell the
-/// digest in another.
+/// A job's file has the form next to the digest of the content, because the digest of one form
+/// cannot be computed from the digest of another.
 package enum ContentForm: Sendable, Hashable {
     /// The bytes of any content.
     case any
@@ -10,7 +10,7 @@ package enum ContentForm: Sendable, Hashable {
     /// JSON in its canonical form, without these members. Other content is keyed by its bytes.
     indirect case json(MemberPaths)
 
-    /// Returns whether keyed JSON has the same digest in both forms. Other content always has.
+    /// Returns whether keyed JSON has the same digest in both forms. Other content always does.
     func hasDigest(of other: ContentForm) -> Bool {
         switch (self, other) {
         case (.json(let ignored), .json(let others)): Set(ignored.paths) == Set(others.paths)
