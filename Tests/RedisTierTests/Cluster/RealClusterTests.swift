@@ -76,8 +76,9 @@ import Testing
                 _ = try await values.put(value(number), as: name, for: limit, releasing: nil, within: limit)
             }
             // Readers of single values are served all the time, and see nothing else.
-            let rounds = Observed(0)
+            let (rounds, hasEnded) = (Observed(0), Observed(false))
             let reader = Task { [limit] in
+                defer { hasEnded.change { $0 = true } }
                 while !Task.isCancelled {
                     for (number, name) in names.enumerated() where !Task.isCancelled {
                         let found = try await values.values([name], within: limit)
@@ -88,7 +89,7 @@ import Testing
             }
             func round() async {
                 let count = rounds.value
-                while rounds.value < count + 2, !Task.isCancelled { await Task.yield() }
+                while rounds.value < count + 2, !hasEnded.value, !Task.isCancelled { await Task.yield() }
             }
             await round()
             try await cluster.beginMove(slot, from: from, to: to)
@@ -138,30 +139,14 @@ import Testing
             #expect(try await log.confirm(replicas: 1, in: epoch.number, wait: limit, within: limit) == 1)
             try await primary.kill()
             try await RedisLogEngine.command(replica, RedisCommand("CLUSTER", "FAILOVER", "TAKEOVER"))
-            var next: LogEpoch?
-            while next == nil, !Task.isCancelled {
-                do throws(FleetLogError) {
-                    next = try await log.begin(knowing: epoch.number, using: &random, within: limit)
-                } catch {
-                    guard error == .unreachable else { throw error }
-                }
-                await Task.yield()
+            let later = try await reachable {
+                try await log.begin(knowing: epoch.number, using: &random, within: limit)
             }
-            let later = try #require(next)
             #expect(later.number > epoch.number)
             await log.waitUntilReady()
             let batch = try await log.follow(after: last, count: 10, wait: .zero, within: limit)
             #expect(batch.entries.map(\.content) == [.marker(EpochMarker(name: later.name, inherited: last))])
-            while !Task.isCancelled {
-                do throws(FleetLogError) {
-                    let found = try await values.values([name], within: limit)
-                    #expect(found == [value(1)])
-                    break
-                } catch {
-                    guard error == .unreachable else { throw error }
-                }
-                await Task.yield()
-            }
+            #expect(try await reachable { try await values.values([name], within: limit) } == [value(1)])
             guard case .cluster(let nodes) = values.home else { return _ = Issue.record("no cluster") }
             #expect(nodes.places.contains(replica.portEndpoint))
             await engines.0.end()
@@ -190,18 +175,13 @@ import Testing
                 try await log.begin(knowing: epoch.number, using: &random, within: limit)
             }
             try await cluster.endMove(slot, from: from, to: to)
-            while true {
-                do throws(FleetLogError) {
-                    _ = try await log.append([2], purge: purges[1], in: epoch.number, within: limit)
-                    Issue.record("another server accepted the epoch")
-                    break
-                } catch {
-                    if error == .wrongEpoch { break }
-                    guard error == .unreachable else { throw error }
-                }
-                await Task.yield()
+            // Another server than that of the epoch.
+            await #expect(throws: FleetLogError.wrongEpoch) {
+                try await reachable { try await log.append([2], purge: purges[1], in: epoch.number, within: limit) }
             }
-            let next = try await log.begin(knowing: epoch.number, using: &random, within: limit)
+            let next = try await reachable {
+                try await log.begin(knowing: epoch.number, using: &random, within: limit)
+            }
             #expect(next.number > epoch.number)
             await log.waitUntilReady()
             let batch = try await log.follow(after: last, count: 10, wait: .zero, within: limit)

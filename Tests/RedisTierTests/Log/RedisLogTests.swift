@@ -365,17 +365,11 @@ import Testing
             try await engine.cause(.split)
             try await RedisLogEngine.follow(old, engine.primary)
             // The replica rejects writes, by which the log notices.
-            var later: LogEpoch?
-            while later == nil {
-                do {
-                    later = try await begin(log, knowing: epoch.number)
-                } catch FleetLogError.unreachable {
-                    await Task.yield()
-                }
+            let later = try await reachable { try await begin(log, knowing: epoch.number) }
+            let batch = try await reachable {
+                try await log.follow(after: kept, count: 9, wait: .zero, within: limit)
             }
-            let entries = try await log.follow(after: kept, count: 9, wait: .zero, within: limit).entries
-            let name = try #require(later?.name)
-            #expect(entries.map(\.content) == [.marker(EpochMarker(name: name, inherited: kept))])
+            #expect(batch.entries.map(\.content) == [.marker(EpochMarker(name: later.name, inherited: kept))])
         }
     }
 }

@@ -179,3 +179,13 @@ extension RedisLog {
         }
     }
 }
+
+/// Repeats a call while the server cannot be reached, as nodes do. A connection may end at any time
+/// while a primary or a slot moves.
+func reachable<Result>(_ call: () async throws -> Result) async throws -> Result {
+    while true {
+        do { return try await call() } catch FleetLogError.unreachable {}
+        try Task.checkCancellation()
+        await Task.yield()
+    }
+}

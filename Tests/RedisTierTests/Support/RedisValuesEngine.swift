@@ -127,6 +127,15 @@ enum SampleValue {
 }
 
 extension RESPValue {
+    /// The texts of an array, or of a map's values.
+    var words: [String] {
+        switch self {
+        case .array(let parts): parts.compactMap(\.text)
+        case .map(let entries): entries.compactMap(\.value.text)
+        default: []
+        }
+    }
+
     /// The text of an array's first element.
     var firstWord: String? {
         guard case .array(let parts) = self else { return nil }

@@ -47,6 +47,28 @@ import Testing
         )
     }
 
+    /// Makes the replica the primary. A sentinel rejects or aborts this while it has no recent
+    /// information about the replica.
+    private func failOver(_ sentinel: RedisServer, to replica: RedisServer) async throws {
+        while true {
+            try Task.checkCancellation()
+            let state = try await RedisLogEngine.command(
+                sentinel.portEndpoint,
+                RedisCommand("SENTINEL", "MASTER", "main")
+            )
+            // A server that changes its role closes connections.
+            let role = try? await RedisLogEngine.command(replica, RedisCommand("ROLE"))
+            if role?.firstWord == "master" { return }
+            if !state.words.contains(where: { $0.contains("failover_in_progress") }) {
+                _ = try? await RedisLogEngine.command(
+                    sentinel.portEndpoint,
+                    RedisCommand("SENTINEL", "FAILOVER", "main")
+                )
+            }
+            await Task.yield()
+        }
+    }
+
     /// The log follows the primary, although the old one lives on.
     @Test func logFollowsAFailover() async throws {
         try await withSentinels { sentinels, primary, replica async throws in
@@ -58,30 +80,16 @@ import Testing
             let epoch = try await log.begin(knowing: 0, using: &random, within: limit)
             let place = try await log.append([1], purge: purge, in: epoch.number, within: limit)
             #expect(try await log.confirm(replicas: 1, in: epoch.number, wait: limit, within: limit) == 1)
-            // A sentinel knows the replica after a while, and rejects the command before.
-            while true {
-                let command = RedisCommand("SENTINEL", "FAILOVER", "main")
-                if (try? await RedisLogEngine.command(sentinels[0].portEndpoint, command)) != nil { break }
-                await Task.yield()
-            }
+            try await failOver(sentinels[0], to: replica)
             // Until the log is at the other server.
-            while true {
-                do throws(FleetLogError) {
-                    _ = try await log.append([1], purge: purge, in: epoch.number, within: limit)
-                } catch {
-                    if error == .wrongEpoch { break }
-                    guard error == .unreachable else { throw error }
-                }
-                await Task.yield()
-            }
-            var later: LogEpoch?
-            while later == nil {
-                do {
-                    later = try await log.begin(knowing: epoch.number, using: &random, within: limit)
-                } catch FleetLogError.unreachable {
-                    await Task.yield()
+            await #expect(throws: FleetLogError.wrongEpoch) {
+                while !Task.isCancelled {
+                    _ = try await reachable {
+                        try await log.append([1], purge: purge, in: epoch.number, within: limit)
+                    }
                 }
             }
+            _ = try await reachable { try await log.begin(knowing: epoch.number, using: &random, within: limit) }
             let role = try await RedisLogEngine.command(replica, RedisCommand("ROLE"))
             #expect(role.firstWord == "master")
             let length = try await RedisLogEngine.command(replica, RedisCommand("XLEN", "hf1:test:{log}:s"))
@@ -102,14 +110,7 @@ import Testing
             while (try? await values.put(value, as: name, for: limit, releasing: nil, within: limit)) != true {
                 await Task.yield()
             }
-            while (try? await RedisLogEngine.command(
-                sentinels[0].portEndpoint,
-                RedisCommand("SENTINEL", "FAILOVER", "main")
-            )) == nil { await Task.yield() }
-            // A server that changes its role closes connections.
-            while (try? await RedisLogEngine.command(replica, RedisCommand("ROLE")))?.firstWord != "master" {
-                await Task.yield()
-            }
+            try await failOver(sentinels[0], to: replica)
             // Until what is put is at the new primary.
             let later = ValueName("hf1:test:{later}:e")
             while (try? await RedisLogEngine.command(replica, RedisCommand("EXISTS", .text(later.text)))) != .integer(1)
