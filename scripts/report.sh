@@ -108,6 +108,8 @@ failed_step() {
     printf 'FAILED\n\n'
     [ -n "${VERBOSE:-}" ] || without_passes <"$4"
     [ -z "${5:-}" ] || printf '%s\n' "$5"
+    # The status of timeout.
+    if [ "$2" -eq 124 ]; then printf 'Its time is over. These tests had not ended:\n%s\n' "$(unfinished_tests "$4")"; fi
     # A step that has no tests, or ended before its tests did, counts as one failure.
     local failed
     failed=$(failed_tests "$4")
@@ -154,6 +156,21 @@ count_tests() {
 # failed.
 failed_tests() {
     awk '/^✘ Test / && !/^✘ Test (run with|case passing) / && / failed after / { count += 1 } END { print count + 0 }' "$1"
+}
+
+# unfinished_tests LOG: prints the names of the tests that began and did not end.
+unfinished_tests() {
+    awk '
+        /^◇ Test / && / started\.$/ { change = 1 }
+        /^(✔|✘|━) Test / && / (passed|failed) after / { change = -1 }
+        change {
+            name = $0
+            sub(/^[^ ]+ Test /, "", name)
+            sub(/( with [0-9]+ test cases?)? (started\.|(passed|failed) after .*)$/, "", name)
+            if (name !~ /^(run|case)( |$)/) running[name] += change
+            change = 0
+        }
+        END { for (name in running) if (running[name] > 0) print "  " name }' "$1" | sort
 }
 
 # without_passes: copies test output without the messages about tests that start or pass. Such a
