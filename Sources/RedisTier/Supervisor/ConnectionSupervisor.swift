@@ -18,7 +18,7 @@ package final class ConnectionSupervisor: Sendable {
     /// The clock and the randomness, which tests replace.
     private struct Surroundings: Sendable {
         let now: @Sendable () -> Duration
-        let sleep: @Sendable (Duration) async throws -> Void
+        let sleepUntil: @Sendable (Duration) async throws -> Void
         let random: @Sendable () -> Double
     }
 
@@ -52,7 +52,7 @@ package final class ConnectionSupervisor: Sendable {
         self.onChange = onChange
         surroundings = Surroundings(
             now: { start.duration(to: clock.now) },
-            sleep: { try await clock.sleep(for: $0) },
+            sleepUntil: { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) },
             random: random
         )
         shared = Mutex(Shared(machine: SupervisorMachine(policy)))
@@ -72,7 +72,7 @@ package final class ConnectionSupervisor: Sendable {
             switch step {
             case .connect: await makeConnection()
             case .probe: await probe()
-            case .wait(let time): await wait(time - now)
+            case .wait(let time): await wait(until: time)
             case .waitForEvent: await bell.wait()
             case .end: return change { $0.link.take() }?.close() ?? ()
             }
@@ -202,9 +202,9 @@ package final class ConnectionSupervisor: Sendable {
         }
     }
 
-    private func wait(_ duration: Duration) async {
+    private func wait(until time: Duration) async {
         await withTaskGroup { group in
-            group.addTask { try? await self.surroundings.sleep(duration) }
+            group.addTask { try? await self.surroundings.sleepUntil(time) }
             group.addTask { await self.bell.wait() }
             await group.next()
             group.cancelAll()

@@ -35,6 +35,24 @@ import Testing
         }
     }
 
+    /// Before the supervisor sleeps, time passes.
+    ///
+    /// Mutant: `redis-pause-starts-late`.
+    @Test func pauseEndsInTimeAlthoughItStartsLate() async {
+        let (clock, failures) = (PassingClock(), Observed<[ManualDurationClock.Instant]>([]))
+        let supervisor = ConnectionSupervisor(
+            clock: clock,
+            random: {
+                failures.change { $0.append(clock.base.now) }
+                return 1
+            }
+        ) { () throws(RedisTierError) in throw RedisTierError(.unreachable, "refused") }
+        let task = Task { await supervisor.run() }
+        defer { task.cancel() }
+        await clock.base.sleepers(atLeast: 1)
+        #expect(clock.base.deadlines == failures.value.map { $0.advanced(by: .milliseconds(50)) })
+    }
+
     @Test func lostConnectionFailsAtOnceAndComesBack() async throws {
         try await SupervisorBench.with { _ in
         } running: { bench in
@@ -123,5 +141,22 @@ import Testing
         await task.value
         #expect(bench.supervisor.state == .ended && bench.server.isClosed)
         #expect(await bench.get() == .unavailable)
+    }
+}
+
+/// A clock that moves forward by a millisecond whenever its time is read.
+private struct PassingClock: Clock {
+    typealias Instant = ManualDurationClock.Instant
+
+    let base = ManualDurationClock()
+
+    var now: Instant {
+        base.advance(by: .milliseconds(1))
+        return base.now
+    }
+    var minimumResolution: Swift.Duration { .zero }
+
+    func sleep(until deadline: Instant, tolerance: Swift.Duration?) async throws {
+        try await base.sleep(until: deadline, tolerance: tolerance)
     }
 }
