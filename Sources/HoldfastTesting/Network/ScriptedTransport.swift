@@ -57,7 +57,8 @@ public final class ScriptedTransport: Transport {
         var requests: [ReceivedRequest] = []
         var unscripted: [String] = []
         var isReachable = true
-        var waiting: [(count: Int, CheckedContinuation<Void, Never>)] = []
+        var waiting: [Int: (count: Int, continuation: CheckedContinuation<Void, Never>)] = [:]
+        var nextWaiter = 0
     }
 
     private let state = Mutex(State())
@@ -119,14 +120,24 @@ public final class ScriptedTransport: Transport {
     public var unscripted: [String] { state.withLock { $0.unscripted } }
 
     /// Waits until at least this many requests have arrived.
+    ///
+    /// Returns immediately if the waiting task is canceled.
     public func waitForRequests(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let hasArrived = state.withLock { state in
-                if state.requests.count >= count { return true }
-                state.waiting.append((count, continuation))
-                return false
+        let id = state.withLock { state in
+            defer { state.nextWaiter += 1 }
+            return state.nextWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDone = state.withLock { state in
+                    if Task.isCancelled || state.requests.count >= count { return true }
+                    state.waiting[id] = (count, continuation)
+                    return false
+                }
+                if isDone { continuation.resume() }
             }
-            if hasArrived { continuation.resume() }
+        } onCancel: {
+            state.withLock { $0.waiting.removeValue(forKey: id) }?.continuation.resume()
         }
     }
 
@@ -155,8 +166,8 @@ public final class ScriptedTransport: Transport {
         let (number, step, arrived) = state.withLock { state in
             state.requests.append(ReceivedRequest(head: head))
             let count = state.requests.count
-            let arrived = state.waiting.filter { $0.count <= count }.map(\.1)
-            state.waiting.removeAll { $0.count <= count }
+            let arrived = state.waiting.filter { $0.value.count <= count }
+            for id in arrived.keys { state.waiting[id] = nil }
             var step: Step? = state.isReachable ? nil : .unreachable
             for subject in [Subject(method: head.method, target: target), Subject(target: target)] where step == nil {
                 step = state.scripts[subject]?.next()
@@ -164,7 +175,7 @@ public final class ScriptedTransport: Transport {
             if step == nil { state.unscripted.append(target) }
             return (count - 1, step, arrived)
         }
-        for waiter in arrived { waiter.resume() }
+        for waiter in arrived.values { waiter.continuation.resume() }
         return (number, step)
     }
 

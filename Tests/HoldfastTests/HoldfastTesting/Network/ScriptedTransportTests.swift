@@ -51,6 +51,16 @@ import Testing
         #expect(transport.received.map(\.text) == ["a body", nil])
     }
 
+    /// Otherwise a test whose request never arrives outlasts its time limit.
+    @Test func canceledWaitForRequestsEnds() async throws {
+        transport.script(url, .ok("1"))
+        let (endless, wait) = (Task { await transport.waitForRequests(2) }, Task { await transport.waitForRequests(1) })
+        endless.cancel()
+        await endless.value
+        #expect(try await send() == "200 1")
+        await wait.value
+    }
+
     @Test func lateReplyWaitsForTheClock() async throws {
         transport.script(url, .ok("late").delayed(by: .seconds(5)))
         let task = Task { try await send() }
