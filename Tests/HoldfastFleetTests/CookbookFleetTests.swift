@@ -78,10 +78,7 @@ import Testing
         }
 
         func wait(until isSo: @Sendable (Gateway) -> Bool) async throws {
-            while !isSo(self) {
-                try Task.checkCancellation()
-                await Task.yield()
-            }
+            try await waitUntil { isSo(self) }
         }
     }
 

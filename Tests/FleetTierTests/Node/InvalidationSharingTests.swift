@@ -52,10 +52,7 @@ import Testing
 
         /// Waits until something is so. The test's limit of time ends a wait for what never comes.
         func wait(until isSo: @Sendable (Node) -> Bool) async throws {
-            while !isSo(self) {
-                try Task.checkCancellation()
-                await Task.yield()
-            }
+            try await waitUntil { isSo(self) }
         }
 
         func put(_ key: StoreKey) async throws {

@@ -64,7 +64,7 @@ import Testing
             var time = Duration.milliseconds(30)
             while true {
                 let reach = await sharing.reach(level, within: time)
-                if isWhole(reach) { return reach }
+                if isWhole(reach) || Task.isCancelled { return reach }
                 time *= 2
             }
         }
@@ -411,10 +411,10 @@ import Testing
         let node = try Node(0, engine, uptime: { .milliseconds(uptime.now.milliseconds) })
         node.link.cut()
         let run = Task { await node.sharing.run() }
-        while node.sharing.status.counts.failures < 3 { await Task.yield() }
+        try await waitUntil { node.sharing.status.counts.failures >= 3 }
         #expect(!node.contact.holds)
         uptime.pass(1000)
-        while !node.contact.holds { await Task.yield() }
+        try await waitUntil { node.contact.holds }
         run.cancel()
         await run.value
     }

@@ -116,10 +116,7 @@ import Testing
         }
 
         func wait(until isSo: @Sendable (Node) -> Bool) async throws {
-            while !isSo(self) {
-                try Task.checkCancellation()
-                await Task.yield()
-            }
+            try await waitUntil { isSo(self) }
         }
 
         func untilFollowing() async throws { try await wait { $0.responses.isFollowing } }
@@ -280,7 +277,7 @@ import Testing
             async let first = try? nodes[0].get("/x")
             await fleet.origin.waitForRequests(1)
             async let second = nodes[1].get("/x")
-            while fleet.values.callCount < 5 { await Task.yield() }
+            try await waitUntil { fleet.values.callCount >= 5 }
             gate.open()
             let (response, failed) = (try await second, await first)
             #expect(response.text == "one" && failed == nil)
@@ -297,7 +294,7 @@ import Testing
             async let first = nodes[0].get("/x")
             await fleet.origin.waitForRequests(1)
             async let second = nodes[1].get("/x")
-            while fleet.values.callCount < 5 { await Task.yield() }
+            try await waitUntil { fleet.values.callCount >= 5 }
             nodes[1].values.loseReplies(1)
             try await nodes[1].wait { $0.responses.counts[.timedOut] == 1 }
             gate.open()

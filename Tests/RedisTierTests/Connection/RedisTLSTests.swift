@@ -193,8 +193,8 @@ import Testing
             let task = Task { await values.run() }
             let limit = Duration.seconds(1200)
             let (name, value) = (ValueName("hf1:test:{key}:e"), SampleValue.value(at: 1))
-            while (try? await values.put(value, as: name, for: limit, releasing: nil, within: limit)) != true {
-                await Task.yield()
+            try await waitUntil {
+                (try? await values.put(value, as: name, for: limit, releasing: nil, within: limit)) == true
             }
             #expect(try await values.values([name], within: limit) == [value])
             task.cancel()

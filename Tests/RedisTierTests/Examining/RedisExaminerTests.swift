@@ -130,7 +130,7 @@ import Testing
         let values = RedisValues(connector, clock: ContinuousClock(), random: { 0.5 })
         let running = [Task { await log.run() }, Task { await values.run() }]
         defer { for task in running { task.cancel() } }
-        while !log.isReady || log.confirmer.state != .ready || values.state != .ready { await Task.yield() }
+        try await waitUntil { log.isReady && log.confirmer.state == .ready && values.state == .ready }
         let limit = Duration.seconds(600)
         var random = SeededRandom(seed: 1)
         let offer = try #require(EpochOffer(above: 0, at: try await log.time(within: limit), using: &random))

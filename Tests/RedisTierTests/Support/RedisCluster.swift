@@ -51,10 +51,8 @@ final class RedisCluster: Sendable {
     /// Waits until the replica has everything.
     private func add(_ replica: RedisServer, of primary: Int) async throws {
         try await meet(replica)
-        while (try? await RedisLogEngine.command(
-            replica,
-            RedisCommand("CLUSTER", "REPLICATE", .text(ids[primary]))
-        )) == nil { await Task.yield() }
+        let command = RedisCommand("CLUSTER", "REPLICATE", .text(ids[primary]))
+        try await waitUntil { (try? await RedisLogEngine.command(replica, command)) != nil }
         while try await RedisLogEngine.command(replica, RedisCommand("INFO", "replication")).text?
             .contains("master_link_status:up") != true
         { await Task.yield() }

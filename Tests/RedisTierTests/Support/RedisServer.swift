@@ -97,7 +97,7 @@ final class RedisServer: Sendable {
         }
     }
 
-    /// Starts it, and waits until it accepts connections.
+    /// Starts it, and waits until it accepts connections. Cancellation ends its process.
     func start() async throws {
         let program = try #require(Self.program, "redis-server is missing: 'scripts/setup --tests' installs it.")
         let output = Pipe()
@@ -120,22 +120,26 @@ final class RedisServer: Sendable {
         )
         try output.fileHandleForWriting.close()
         process.withLock { $0 = child }
-        let failure = await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                // It reads on to the end, so that the server never waits for its log to be read.
-                var isReady = false
-                var text = ""
-                while true {
-                    let data = output.fileHandleForReading.availableData
-                    guard !data.isEmpty else { break }
-                    guard !isReady else { continue }
-                    text += String(decoding: data, as: UTF8.self)
-                    guard text.contains(ready) else { continue }
-                    isReady = true
-                    continuation.resume(returning: nil as String?)
+        let failure = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                Thread.detachNewThread {
+                    // It reads to the end, so that the server never waits for its log to be read.
+                    var isReady = false
+                    var text = ""
+                    while true {
+                        let data = output.fileHandleForReading.availableData
+                        guard !data.isEmpty else { break }
+                        guard !isReady else { continue }
+                        text += String(decoding: data, as: UTF8.self)
+                        guard text.contains(ready) else { continue }
+                        isReady = true
+                        continuation.resume(returning: nil as String?)
+                    }
+                    if !isReady { continuation.resume(returning: text) }
                 }
-                if !isReady { continuation.resume(returning: text) }
             }
+        } onCancel: {
+            _ = Foundation.kill(child.identifier, SIGKILL)
         }
         if let failure {
             try await kill()

@@ -107,18 +107,18 @@ import Testing
             defer { task.cancel() }
             let name = ValueName("hf1:test:{key}:e")
             let value = SampleValue.value(at: 1)
-            while (try? await values.put(value, as: name, for: limit, releasing: nil, within: limit)) != true {
-                await Task.yield()
+            try await waitUntil {
+                (try? await values.put(value, as: name, for: limit, releasing: nil, within: limit)) == true
             }
             try await failOver(sentinels[0], to: replica)
             // Until what is put is at the new primary.
             let later = ValueName("hf1:test:{later}:e")
-            while (try? await RedisLogEngine.command(replica, RedisCommand("EXISTS", .text(later.text)))) != .integer(1)
-            {
+            try await waitUntil {
                 _ = try? await values.put(value, as: later, for: limit, releasing: nil, within: limit)
-                await Task.yield()
+                let exists = try? await RedisLogEngine.command(replica, RedisCommand("EXISTS", .text(later.text)))
+                return exists == .integer(1)
             }
-            while (try? await values.values([later], within: limit)[0]) != value { await Task.yield() }
+            try await waitUntil { (try? await values.values([later], within: limit)[0]) == value }
             task.cancel()
             await task.value
         }

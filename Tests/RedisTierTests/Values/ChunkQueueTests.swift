@@ -2,6 +2,7 @@ import FleetTier
 import HoldfastTesting
 import NIOCore
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import RedisTier
@@ -20,7 +21,7 @@ import Testing
                     order.append(number)
                     turns.end()
                 }
-                while turns.waitingCount < number + 1 { await Task.yield() }
+                try await waitUntil { turns.waitingCount > number }
             }
             turns.end()
             try await group.waitForAll()
@@ -43,9 +44,9 @@ import Testing
         let turns = ChunkQueue(clock: clock)
         try await turns.begin(within: .seconds(1))
         let first = Task { try await turns.begin(within: .seconds(3600)) }
-        while turns.waitingCount < 1 { await Task.yield() }
+        try await waitUntil { turns.waitingCount >= 1 }
         let second = Task { try await turns.begin(within: .seconds(3600)) }
-        while turns.waitingCount < 2 { await Task.yield() }
+        try await waitUntil { turns.waitingCount >= 2 }
         first.cancel()
         await #expect(throws: FleetLogError.cancelled) { try await first.value }
         turns.end()

@@ -4,6 +4,7 @@ import HTTPCacheSemantics
 import HTTPTypes
 import HoldfastTesting
 import NIOCore
+import TestSupport
 import Testing
 
 @testable import RedisTier
@@ -118,7 +119,7 @@ import Testing
         try await RedisValuesEngine.with { engine in
             let values = try await engine.makeNode()
             try await engine.server.kill()
-            while values.state == .ready || values.node.large.state == .ready { await Task.yield() }
+            try await waitUntil { values.state != .ready && values.node.large.state != .ready }
             await #expect(throws: FleetLogError.unreachable) { try await values.values([name], within: limit) }
             await #expect(throws: FleetLogError.unreachable) { try await values.chunks([name], within: limit) }
             await #expect(throws: FleetLogError.unreachable) { try await values.release(lease(1), within: limit) }
