@@ -429,7 +429,10 @@ let package = Package(
                 logging,
             ]
         ),
-        .testTarget(name: "RunCertificatesTests", dependencies: ["RunCertificates", crypto, swiftASN1, x509]),
+        .testTarget(
+            name: "RunCertificatesTests",
+            dependencies: ["RunCertificates", "TestSupport", crypto, swiftASN1, x509]
+        ),
         .testTarget(
             name: "HoldfastControlTests",
             dependencies: [

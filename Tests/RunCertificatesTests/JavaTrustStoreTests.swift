@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import SwiftASN1
+import TestSupport
 import Testing
 
 @testable import RunCertificates
@@ -25,21 +26,24 @@ import Testing
     static let keytool = "/usr/bin/keytool"
 
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: JavaTrustStoreTests.keytool), "needs Java"))
-    func javaReadsTheStore() throws {
+    func javaReadsTheStore() async throws {
         let store = try JavaTrustStore(pem: try Self.authority().pem)
-        let file = FileManager.default.temporaryDirectory.appending(path: "holdfast-\(UUID().uuidString).jks")
-        try Data(store.bytes).write(to: file)
-        defer { try? FileManager.default.removeItem(at: file) }
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: Self.keytool)
-        // With the password, Java checks the digest.
-        process.arguments = ["-list", "-keystore", file.path, "-storetype", "JKS", "-storepass", "changeit"]
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        let text = String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0 && text.contains("trustedCertEntry"), "\(text)")
+        try await TemporaryFolder.with { folder in
+            let (file, log) = (folder.appending(path: "a.jks"), folder.appending(path: "log"))
+            try Data(store.bytes).write(to: file)
+            try Data().write(to: log)
+            let output = try FileHandle(forWritingTo: log)
+            let keytool = try ChildProcess(
+                URL(fileURLWithPath: Self.keytool),
+                // With the password, Java checks the digest.
+                ["-list", "-keystore", file.path, "-storetype", "JKS", "-storepass", "changeit"],
+                output: output.fileDescriptor,
+                error: output.fileDescriptor
+            )
+            try output.close()
+            let ending = try await keytool.end()
+            let text = try String(contentsOf: log, encoding: .utf8)
+            #expect(ending.status == 0 && text.contains("trustedCertEntry"), "\(text)")
+        }
     }
 }
