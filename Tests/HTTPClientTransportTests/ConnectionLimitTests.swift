@@ -35,7 +35,7 @@ import Testing
                         group.addTask { await code(transport, origin.url("/echo?\(number)")) }
                     }
                     // The origin responds to none before all have arrived.
-                    while origin.requestCount < 200 { await Task.yield() }
+                    while origin.requestCount < 200, !Task.isCancelled { await Task.yield() }
                     gate.open()
                     for await code in group { #expect(code == nil) }
                 }
@@ -70,12 +70,12 @@ import Testing
                     for number in 0..<2 {
                         group.addTask {
                             // A busy machine may be too slow for the short time to connect.
-                            while await code(transport, origin.url("/held?\(number)")) != nil {}
+                            while !Task.isCancelled, await code(transport, origin.url("/held?\(number)")) != nil {}
                         }
                     }
-                    while origin.requestCount < 2 { await Task.yield() }
+                    while origin.requestCount < 2, !Task.isCancelled { await Task.yield() }
                     // The transport may notice later than the origin that a connection is in use.
-                    while try await !findsNoConnection(transport, origin) {}
+                    while try await !findsNoConnection(transport, origin), !Task.isCancelled {}
                     try await body(transport, origin)
                     #expect(origin.requestCount == 2)
                     gate.open()
@@ -164,7 +164,7 @@ import Testing
             await withTaskGroup(of: Void.self) { group in
                 group.addTask {
                     // A busy machine may be too slow for the short time to connect.
-                    while await code(transport, listener.url) == .connectTimeout {}
+                    while !Task.isCancelled, await code(transport, listener.url) == .connectTimeout {}
                 }
                 await listener.takeRequest()
                 listener.fill()
@@ -186,7 +186,7 @@ import Testing
                 origin.force(.hold(gate), times: 50)
                 await withTaskGroup(of: TransportError.Code?.self) { group in
                     for number in 0..<50 { group.addTask { await code(transport, origin.url("/echo?\(number)")) } }
-                    while origin.requestCount < 50 { await Task.yield() }
+                    while origin.requestCount < 50, !Task.isCancelled { await Task.yield() }
                     gate.open()
                     for await code in group { #expect(code == nil) }
                 }
@@ -221,7 +221,7 @@ private final class SilentListener: Sendable {
     /// Accepts one connection and waits until something was sent on it.
     func takeRequest() async {
         _ = fcntl(listener, F_SETFL, O_NONBLOCK)
-        while true {
+        while !Task.isCancelled {
             let connection = accept(listener, nil, nil)
             guard connection >= 0 else {
                 await Task.yield()
@@ -231,7 +231,7 @@ private final class SilentListener: Sendable {
             _ = fcntl(connection, F_SETFL, O_NONBLOCK)
             var byte: UInt8 = 0
             // A connection that was given up before it was accepted ends at once.
-            while true {
+            while !Task.isCancelled {
                 let count = recv(connection, &byte, 1, 0)
                 if count > 0 { return }
                 if count == 0 { break }

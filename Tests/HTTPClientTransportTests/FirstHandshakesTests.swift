@@ -10,7 +10,7 @@ import Testing
     private func crowd(_ handshakes: FirstHandshakes) async throws -> [Task<Void, any Error>] {
         for _ in 0..<FirstHandshakes.limit { try await handshakes.enter(Self.origin) }
         let waiting = (0..<30).map { _ in Task { try await handshakes.enter(Self.origin) } }
-        while handshakes.waitingCount < 30 { await Task.yield() }
+        while handshakes.waitingCount < 30, !Task.isCancelled { await Task.yield() }
         return waiting
     }
 

@@ -151,7 +151,7 @@ import struct HoldfastTesting.SeededRandom
             let gate = Gate()
             origin.force(.hold(gate))
             let sent = Task { try await transport.send(try request(origin.url("/echo"))) }
-            while origin.requestCount == 0 { await Task.yield() }
+            while origin.requestCount == 0, !Task.isCancelled { await Task.yield() }
             sent.cancel()
             await origin.waitForOpenConnections(atMost: 0)
             await #expect(throws: TransportError.self) { _ = try await sent.value }

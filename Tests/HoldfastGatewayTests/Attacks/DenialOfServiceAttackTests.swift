@@ -179,7 +179,7 @@ import Testing
                 try await withThrowingTaskGroup(of: RawResponse?.self) { tasks in
                     for _ in 0..<3 { tasks.addTask { try? await gateway.get("/") } }
                     await origin.requests(reach: 1)
-                    while gateway.engine.memberCount < 3 { await Task.yield() }
+                    while gateway.engine.memberCount < 3, !Task.isCancelled { await Task.yield() }
                     gate.continuation.finish()
                     // Both are sent before either gets a response, so they do not wait for each
                     // other.

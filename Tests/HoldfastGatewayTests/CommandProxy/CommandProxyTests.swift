@@ -106,7 +106,7 @@ import Testing
                     #expect(response.status == 200)
                 }
             }
-            while proxied.events.isEmpty { await Task.yield() }
+            while proxied.events.isEmpty, !Task.isCancelled { await Task.yield() }
             #expect(proxied.events == [.emptyTunnel(host: "localhost")])
         }
     }

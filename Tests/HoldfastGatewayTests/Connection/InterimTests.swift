@@ -103,7 +103,7 @@ struct InterimTests {
                     #expect(hint["Set-Cookie"] == "a=b")
                     try await RawClient.with(port: gateway.port) { joiner in
                         try await joiner.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
-                        while gateway.engine.memberCount < 2 { await Task.yield() }
+                        while gateway.engine.memberCount < 2, !Task.isCancelled { await Task.yield() }
                         gates.open("final")
                         let hint = try await joiner.response()
                         #expect(hint.status == 103)

@@ -106,7 +106,7 @@ private final class InterimExchanges: Sendable {
                     try #require(try await client.response().text == "old")
                 }
             }
-            while gateway.engine.inFlightFetchCount > 0 { await Task.yield() }
+            while gateway.engine.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
             gateway.clock.advance(by: .seconds(61))
         }
         let content = way == .unsafe ? "Content-Length: 5\r\n\r\nhello" : "\r\n"

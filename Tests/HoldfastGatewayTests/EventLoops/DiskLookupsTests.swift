@@ -48,7 +48,7 @@ struct DiskLookupsTests {
     }
 
     private func until(_ condition: () -> Bool) async {
-        while !condition() { await Task.yield() }
+        while !condition(), !Task.isCancelled { await Task.yield() }
     }
 
     /// Mutants: `addWorker` that starts the first worker only; one without `workerLimit`.

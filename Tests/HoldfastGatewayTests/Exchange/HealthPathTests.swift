@@ -202,7 +202,7 @@ import Testing
                     }
                 }
                 await gates.arrival(at: "check")
-                while gateway.server.healthWaiterCount < 30 { await Task.yield() }
+                while gateway.server.healthWaiterCount < 30, !Task.isCancelled { await Task.yield() }
                 gates.open("check")
                 try await group.waitForAll()
             }
@@ -221,7 +221,7 @@ import Testing
                 await first.reset()
             }
             async let second = gateway.send(Self.request)
-            while gateway.server.healthWaiterCount < 2 { await Task.yield() }
+            while gateway.server.healthWaiterCount < 2, !Task.isCancelled { await Task.yield() }
             gates.open("check")
             #expect(try await second.status == 200)
         }

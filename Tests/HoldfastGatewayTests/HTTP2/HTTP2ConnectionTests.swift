@@ -216,9 +216,9 @@ struct HTTP2ConnectionTests {
                     let client = FrameClient(raw)
                     // The connection is accepted, and its protocol is not known yet.
                     try await client.send(Array(FrameClient.preface.prefix(1)))
-                    while gateway.server.connectionCount == 0 { await Task.yield() }
+                    while gateway.server.connectionCount == 0, !Task.isCancelled { await Task.yield() }
                     let stop = Task { await gateway.server.stop() }
-                    while !gateway.server.isStopping { await Task.yield() }
+                    while !gateway.server.isStopping, !Task.isCancelled { await Task.yield() }
                     let rest = FrameClient.beginning().dropFirst() + FrameClient.get("/fine", on: 1).bytes
                     try await client.send(Array(rest))
                     #expect(try await client.responses([1])[1]?.text == "fine")

@@ -148,7 +148,7 @@ struct ProxyListenerTests {
                 }
             }
             #expect(origin.requests.isEmpty)
-            while await refusals(gateway) != ["untrusted": 3] { await Task.yield() }
+            while await refusals(gateway) != ["untrusted": 3], !Task.isCancelled { await Task.yield() }
             #expect(gateway.server.connectionCount == 0)
         }
     }
@@ -169,7 +169,7 @@ struct ProxyListenerTests {
             }
             #expect(origin.requests.isEmpty)
             let expected: [String: Int64] = ["malformed": 1, "missing": 1, "too-long": 1, "closed": 1]
-            while await refusals(gateway) != expected { await Task.yield() }
+            while await refusals(gateway) != expected, !Task.isCancelled { await Task.yield() }
         }
     }
 
@@ -180,7 +180,7 @@ struct ProxyListenerTests {
                 try? await client.send("PROXY TCP4")
                 #expect(await client.readToEnd().isEmpty)
             }
-            while await refusals(gateway) != ["timeout": 1] { await Task.yield() }
+            while await refusals(gateway) != ["timeout": 1], !Task.isCancelled { await Task.yield() }
         }
     }
 
@@ -200,7 +200,7 @@ struct ProxyListenerTests {
                 let other = try await gateway.send("PROXY TCP4 192.0.2.8 198.51.100.1 1 2\r\n" + Self.get)
                 #expect(other.status == 200)
             }
-            while gateway.server.connectionCount > 0 { await Task.yield() }
+            while gateway.server.connectionCount > 0, !Task.isCancelled { await Task.yield() }
             #expect(try await gateway.send(Self.line + Self.get).status == 200)
         }
     }

@@ -117,7 +117,9 @@ import Testing
                         try await client.begin("GET /long")
                         try await client.readPart("01234")
                         await client.reset()
-                        while await Scrape(gateway).count("holdfast_client_aborts_total") == 0 { await Task.yield() }
+                        while await Scrape(gateway).count("holdfast_client_aborts_total") == 0, !Task.isCancelled {
+                            await Task.yield()
+                        }
                     }
                 )
             }
@@ -177,7 +179,9 @@ import Testing
                     client,
                     gateway in
                     try await client.tunnel("abc")
-                    while await Scrape(gateway).count("holdfast_tunnels_total") == 0 { await Task.yield() }
+                    while await Scrape(gateway).count("holdfast_tunnels_total") == 0, !Task.isCancelled {
+                        await Task.yield()
+                    }
                 }
                 let line = try #require(records.lines.first)
                 #expect(records.lines.count == 1 && records.count("http_server_request_duration_seconds") == 1)

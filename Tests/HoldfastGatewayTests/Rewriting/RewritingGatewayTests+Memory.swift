@@ -34,7 +34,7 @@ extension RewritingGatewayTests {
     }
 
     private func until(_ condition: () -> Bool) async {
-        while !condition() { await Task.yield() }
+        while !condition(), !Task.isCancelled { await Task.yield() }
     }
 
     /// Mutant: `part-of-a-page-waits-with-its-permit`.

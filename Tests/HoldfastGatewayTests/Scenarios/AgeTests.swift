@@ -35,7 +35,7 @@ struct AgeTests {
             try await RunningGateway.with(origin: origin.url, hasResidentBodies: hasResidentBodies) { gateway in
                 try await RawClient.with(port: gateway.port) { client in
                     _ = try await ask(client, "GET", "")
-                    while gateway.store.all.isEmpty { await Task.yield() }
+                    while gateway.store.all.isEmpty, !Task.isCancelled { await Task.yield() }
                     for (seconds, isStale) in [(7, false), (70, true)] {
                         gateway.clock.advance(by: .seconds(seconds - (isStale ? 7 : 0)))
                         gateway.engine.mode = isStale ? .offline : .automatic

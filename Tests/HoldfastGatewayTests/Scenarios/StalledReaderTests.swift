@@ -42,7 +42,7 @@ import Testing
     }
 
     private func until(_ condition: () -> Bool) async {
-        while !condition() { await Task.yield() }
+        while !condition(), !Task.isCancelled { await Task.yield() }
     }
 
     /// Streams whose windows are closed.
@@ -97,7 +97,9 @@ import Testing
                     }
                 }
                 // Until the system takes no more.
-                while try await untaken(gateway).count(where: { $0 > 0 }) < count { await Task.yield() }
+                while try await untaken(gateway).count(where: { $0 > 0 }) < count, !Task.isCancelled {
+                    await Task.yield()
+                }
                 #expect(try await gateway.get("/long").content.count == Self.length)
                 let waiting = try await untaken(gateway)
                 #expect(waiting.allSatisfy { $0 <= Self.chunk }, "\(waiting)")

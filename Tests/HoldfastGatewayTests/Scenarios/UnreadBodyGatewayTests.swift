@@ -42,7 +42,7 @@ import Testing
                 #expect(gateway.engine.inFlightFetchCount == 1)
                 sleeper.advance(by: .seconds(1))
                 await origin.connectionCloses()
-                while gateway.engine.inFlightFetchCount > 0 { await Task.yield() }
+                while gateway.engine.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
                 let next = try await gateway.get("/")
                 #expect(next.text == "fresh" && origin.requests.count == 2)
             }
@@ -78,7 +78,7 @@ import Testing
             try await RunningGateway.with(origin: origin.url, sleeper: ManualDurationClock()) { gateway in
                 try await leave(1, gateway, "/")
                 await origin.connectionCloses()
-                while gateway.engine.inFlightFetchCount > 0 { await Task.yield() }
+                while gateway.engine.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
             }
         }
     }

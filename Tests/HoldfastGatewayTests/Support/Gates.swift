@@ -6,8 +6,8 @@ final class Gates: Sendable {
     private struct Gate {
         var isOpen = false
         var hasArrival = false
-        var passing: [CheckedContinuation<Void, Never>] = []
-        var watching: [CheckedContinuation<Void, Never>] = []
+        var passing: [@Sendable () -> Void] = []
+        var watching: [@Sendable () -> Void] = []
     }
 
     private let gates = Mutex<[String: Gate]>([:])
@@ -19,14 +19,14 @@ final class Gates: Sendable {
             defer { gates[name]?.watching = [] }
             return gates[name]?.watching ?? []
         }
-        for watcher in watching { watcher.resume() }
-        await withCheckedContinuation { continuation in
+        for call in watching { call() }
+        await untilCalled { call in
             let isOpen = gates.withLock { gates in
                 let isOpen = gates[name]?.isOpen == true
-                if !isOpen { gates[name, default: Gate()].passing.append(continuation) }
+                if !isOpen { gates[name, default: Gate()].passing.append(call) }
                 return isOpen
             }
-            if isOpen { continuation.resume() }
+            if isOpen { call() }
         }
     }
 
@@ -37,18 +37,18 @@ final class Gates: Sendable {
             defer { gates[name]?.passing = [] }
             return gates[name]?.passing ?? []
         }
-        for continuation in passing { continuation.resume() }
+        for call in passing { call() }
     }
 
     /// Returns when a task waits at the gate, or has passed it.
     func arrival(at name: String) async {
-        await withCheckedContinuation { continuation in
+        await untilCalled { call in
             let hasArrival = gates.withLock { gates in
                 let hasArrival = gates[name, default: Gate()].hasArrival
-                if !hasArrival { gates[name, default: Gate()].watching.append(continuation) }
+                if !hasArrival { gates[name, default: Gate()].watching.append(call) }
                 return hasArrival
             }
-            if hasArrival { continuation.resume() }
+            if hasArrival { call() }
         }
     }
 }

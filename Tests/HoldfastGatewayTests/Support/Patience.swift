@@ -16,6 +16,16 @@ func withEnoughTime(from first: Duration, _ attempt: (Duration) async throws -> 
     while try await !attempt(time) { time *= 2 }
 }
 
+/// Waits until another task calls a function, or until this task is canceled, as by the time limit
+/// of a suite.
+///
+/// - Parameter register: gets the function. Only its first call has an effect.
+func untilCalled(_ register: (_ call: @escaping @Sendable () -> Void) -> Void) async {
+    let (calls, continuation) = AsyncStream<Void>.makeStream()
+    register { continuation.finish() }
+    for await _ in calls {}
+}
+
 extension Duration {
     /// A short limit that the test waits for: nothing must happen before it is over.
     ///

@@ -212,7 +212,7 @@ final class RawClient: Sendable {
         try? await channel.closeFuture.get()
     }
 
-    /// The next bytes, at least one; `nil` when the peer has closed.
+    /// The next bytes, at least one; `nil` when the peer has closed, or the task is canceled.
     func read() async -> [UInt8]? {
         if let bytes = inbox.take() { return bytes }
         channel.read()
@@ -280,17 +280,21 @@ private final class RawInbox: Sendable {
     }
 
     func next() async -> [UInt8]? {
-        await withCheckedContinuation { continuation in
-            let ready: [UInt8]?? = state.withLock { state in
-                if !state.bytes.isEmpty {
-                    defer { state.bytes = [] }
-                    return .some(state.bytes)
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let ready: [UInt8]?? = state.withLock { state in
+                    if !state.bytes.isEmpty {
+                        defer { state.bytes = [] }
+                        return .some(state.bytes)
+                    }
+                    if state.isClosed || Task.isCancelled { return .some(nil) }
+                    state.waiting = continuation
+                    return nil
                 }
-                if state.isClosed { return .some(nil) }
-                state.waiting = continuation
-                return nil
+                if let ready { continuation.resume(returning: ready) }
             }
-            if let ready { continuation.resume(returning: ready) }
+        } onCancel: {
+            state.withLock { $0.waiting.take() }?.resume(returning: nil)
         }
     }
 

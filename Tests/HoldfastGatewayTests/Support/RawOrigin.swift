@@ -90,8 +90,8 @@ final class RawOrigin: Sendable {
         var connections = 0
         var open: [ObjectIdentifier: any Channel] = [:]
         var unscripted = 0
-        var waiting: [(count: Int, CheckedContinuation<Void, Never>)] = []
-        var waitingForClose: [CheckedContinuation<Void, Never>] = []
+        var waiting: [(count: Int, call: @Sendable () -> Void)] = []
+        var waitingForClose: [@Sendable () -> Void] = []
         var closed = 0
     }
 
@@ -151,23 +151,23 @@ final class RawOrigin: Sendable {
 
     /// Returns when this many requests have come.
     func requests(reach count: Int) async {
-        await withCheckedContinuation { continuation in
+        await untilCalled { call in
             let isReached = state.withLock { state in
-                if state.requests.count < count { state.waiting.append((count, continuation)) }
+                if state.requests.count < count { state.waiting.append((count, call)) }
                 return state.requests.count >= count
             }
-            if isReached { continuation.resume() }
+            if isReached { call() }
         }
     }
 
     /// Returns when a connection has been closed, by either side.
     func connectionCloses() async {
-        await withCheckedContinuation { continuation in
+        await untilCalled { call in
             let isClosed = state.withLock { state in
-                if state.closed == 0 { state.waitingForClose.append(continuation) }
+                if state.closed == 0 { state.waitingForClose.append(call) }
                 return state.closed > 0
             }
-            if isClosed { continuation.resume() }
+            if isClosed { call() }
         }
     }
 
@@ -219,7 +219,7 @@ final class RawOrigin: Sendable {
                 defer { state.waitingForClose = [] }
                 return state.waitingForClose
             }
-            for continuation in waiting { continuation.resume() }
+            for call in waiting { call() }
         }
         return state.withLock { state in
             state.open[id] = channel
@@ -245,7 +245,7 @@ final class RawOrigin: Sendable {
             }
             return (state.steps.removeFirst(), reached)
         }
-        for (_, continuation) in waiting { continuation.resume() }
+        for (_, call) in waiting { call() }
         return step
     }
 }

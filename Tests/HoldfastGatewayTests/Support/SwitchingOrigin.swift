@@ -27,7 +27,7 @@ final class SwitchingOrigin: Sendable {
         var open: [ObjectIdentifier: any Channel] = [:]
         var accepted = 0
         var closed = 0
-        var waiting: [(until: @Sendable (borrowing State) -> Bool, CheckedContinuation<Void, Never>)] = []
+        var waiting: [(until: @Sendable (borrowing State) -> Bool, call: @Sendable () -> Void)] = []
     }
 
     private let manner: Manner
@@ -83,13 +83,13 @@ final class SwitchingOrigin: Sendable {
     func headsReach(_ count: Int) async { await wait { $0.heads.count >= count } }
 
     private func wait(until isReached: @escaping @Sendable (borrowing State) -> Bool) async {
-        await withCheckedContinuation { continuation in
+        await untilCalled { call in
             let isReachedNow = state.withLock { state in
                 if isReached(state) { return true }
-                state.waiting.append((isReached, continuation))
+                state.waiting.append((isReached, call))
                 return false
             }
-            if isReachedNow { continuation.resume() }
+            if isReachedNow { call() }
         }
     }
 
@@ -100,7 +100,7 @@ final class SwitchingOrigin: Sendable {
             state.waiting = state.waiting.filter { !$0.until(state) }
             return reached
         }
-        for (_, continuation) in reached { continuation.resume() }
+        for (_, call) in reached { call() }
     }
 
     private func opened(_ channel: any Channel) {

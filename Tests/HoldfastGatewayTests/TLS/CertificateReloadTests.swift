@@ -63,7 +63,7 @@ import Testing
                     for _ in 0..<15 {
                         group.addTask {
                             try await RawClient.with(port: gateway.port, tls: .init(context)) { client in
-                                while ends.value == 0 {
+                                while ends.value == 0, !Task.isCancelled {
                                     try await client.send(Self.request)
                                     #expect(try await client.response().text == "v1")
                                     kept.add(1)
@@ -71,7 +71,7 @@ import Testing
                             }
                         }
                         group.addTask {
-                            while ends.value == 0 {
+                            while ends.value == 0, !Task.isCancelled {
                                 try await RawClient.with(port: gateway.port, tls: .init(context)) { client in
                                     try await client.send(Self.request)
                                     #expect(try await client.response().text == "v1")

@@ -190,7 +190,9 @@ import Testing
                 while read < 5 { read += try #require(await client.read()).count }
                 await client.reset()
             }
-            while await Scrape(gateway).count("holdfast_client_aborts_total") < 2 { await Task.yield() }
+            while await Scrape(gateway).count("holdfast_client_aborts_total") < 2, !Task.isCancelled {
+                await Task.yield()
+            }
             let scrape = await Scrape(gateway)
             #expect(scrape.count("http_server_active_requests") == 0)
             #expect(scrape.count("http_server_request_duration_seconds", ["error_type": "client-aborted"]) == 2)
@@ -259,7 +261,7 @@ import Testing
             )
             gate.open()
             try await responses
-            while gateway.engine.inFlightFetchCount > 0 { await Task.yield() }
+            while gateway.engine.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
             let idle = await Scrape(gateway)
             #expect(
                 idle.count("holdfast_in_flight_fetches") == 0 && idle.count("holdfast_in_flight_fetch_waiters") == 0
@@ -268,7 +270,7 @@ import Testing
             #expect(await connections("idle") == origin.connectionCount)
             #expect(origin.connectionCount > 0)
             await origin.stop()
-            while await connections("idle") > 0 { await Task.yield() }
+            while await connections("idle") > 0, !Task.isCancelled { await Task.yield() }
         }
     }
 
@@ -285,7 +287,7 @@ import Testing
             func connections(_ idle: Int, _ active: Int, _ closing: Int) async {
                 let wanted = [idle, active, closing]
                 var seen: [Int] = []
-                while seen != wanted {
+                while seen != wanted, !Task.isCancelled {
                     await Task.yield()
                     let scrape = await Scrape(gateway)
                     seen = ["idle", "active", "closing"].map {

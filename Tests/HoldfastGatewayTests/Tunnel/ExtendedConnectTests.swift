@@ -105,7 +105,7 @@ struct ExtendedConnectTests {
             let end = await client.frame { $0.stream == 1 && $0.type == Frame.data }
             #expect(end?.endsStream == true)
             await origin.connectionsClose()
-            while gateway.server.tunnelCount > 0 { await Task.yield() }
+            while gateway.server.tunnelCount > 0, !Task.isCancelled { await Task.yield() }
         }
     }
 
@@ -137,7 +137,7 @@ struct ExtendedConnectTests {
             #expect(received == Dictionary(uniqueKeysWithValues: streams.map { ($0, "<\($0)>") }))
             #expect(gateway.server.tunnelCount == 30)
             for stream in streams { try await client.send(FrameClient.reset(stream)) }
-            while gateway.server.tunnelCount > 0 { await Task.yield() }
+            while gateway.server.tunnelCount > 0, !Task.isCancelled { await Task.yield() }
         }
     }
 
@@ -150,7 +150,7 @@ struct ExtendedConnectTests {
             #expect(response?.status == 403)
             #expect(response?.text == "no")
             #expect(origin.bytes.isEmpty)
-            while gateway.server.tunnelCount > 0 { await Task.yield() }
+            while gateway.server.tunnelCount > 0, !Task.isCancelled { await Task.yield() }
         }
     }
 
@@ -169,7 +169,7 @@ struct ExtendedConnectTests {
                 #expect(response?.text.contains("not-switched") == true)
             }
             #expect(origin.bytes.isEmpty)
-            while gateway.server.tunnelCount > 0 { await Task.yield() }
+            while gateway.server.tunnelCount > 0, !Task.isCancelled { await Task.yield() }
         }
     }
 
@@ -263,7 +263,7 @@ struct ExtendedConnectTests {
             #expect(response?.status == 503)
             #expect(response?["retry-after"] == "1")
             try await client.send(FrameClient.reset(1))
-            while gateway.server.tunnelCount > 0 { await Task.yield() }
+            while gateway.server.tunnelCount > 0, !Task.isCancelled { await Task.yield() }
             try await client.send(Self.connect(5), Self.data(5, "b"))
             #expect(try await content(1, of: 5, from: client) == "b")
         }
@@ -365,7 +365,7 @@ struct ExtendedConnectTests {
             #expect(try await content(1, of: 1, from: client) == "a")
             try await client.send(FrameClient.reset(1))
             await origin.connectionsClose()
-            while gateway.server.tunnelCount > 0 { await Task.yield() }
+            while gateway.server.tunnelCount > 0, !Task.isCancelled { await Task.yield() }
         }
     }
 
@@ -384,7 +384,7 @@ struct ExtendedConnectTests {
             let end = await client.frame { $0.stream == 3 && $0.type == Frame.data }
             #expect(end?.endsStream == true)
             try await client.send(Self.data(3, "", endsStream: true))
-            while gateway.server.tunnelCount > 0 { await Task.yield() }
+            while gateway.server.tunnelCount > 0, !Task.isCancelled { await Task.yield() }
         }
     }
 
@@ -416,7 +416,7 @@ struct ExtendedConnectTests {
                 while await client.frame() != nil {}
                 await stopping
                 await origin.connectionsClose()
-                while gateway.server.tunnelCount > 0 { await Task.yield() }
+                while gateway.server.tunnelCount > 0, !Task.isCancelled { await Task.yield() }
             }
             return isInTime
         }

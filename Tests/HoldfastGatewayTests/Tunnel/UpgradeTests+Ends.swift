@@ -183,7 +183,7 @@ extension UpgradeTests {
                     try await client.send(Self.handshake)
                     #expect(await head(from: client).head.hasPrefix("HTTP/1.1 101 "))
                     async let stopping: Void = gateway.server.stop()
-                    while !gateway.server.isStopping { await Task.yield() }
+                    while !gateway.server.isStopping, !Task.isCancelled { await Task.yield() }
                     try? await client.send("still")
                     isInTime = await text(5, from: client) == "still"
                     #expect(await client.readToEnd().isEmpty)

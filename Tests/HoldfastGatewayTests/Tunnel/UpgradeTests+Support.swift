@@ -75,12 +75,12 @@ extension UpgradeTests {
 
     /// Waits until a tunnel has ended in a way.
     func awaitEnd(_ ending: TunnelEnding, _ server: GatewayServer) async {
-        while await tunnels(server, ending) == 0 { await Task.yield() }
+        while await tunnels(server, ending) == 0, !Task.isCancelled { await Task.yield() }
         #expect(await tunnels(server, ending) == 1)
     }
 
     /// Waits until no tunnel has a place.
     func noTunnel(_ gateway: RunningGateway) async {
-        while gateway.server.tunnelCount > 0 { await Task.yield() }
+        while gateway.server.tunnelCount > 0, !Task.isCancelled { await Task.yield() }
     }
 }

@@ -158,7 +158,7 @@ import Testing
         try await RawOrigin.with(respond: { _ in .hangUp }) { own in
             try await withMirror(rules: rules, origin: own.url, respond: { _ in .ok("mirror") }) { gateway, _ in
                 for number in 0..<4 { _ = try await gateway.get("/\(number)") }
-                while gateway.transport.sites[0].report[0].isAside == false { await Task.yield() }
+                while gateway.transport.sites[0].report[0].isAside == false, !Task.isCancelled { await Task.yield() }
                 let probes = own.requests.filter { $0.line.hasPrefix("HEAD ") }
                 #expect(probes.map(\.target).prefix(2) == ["/", "/robots.txt"])
                 #expect(probes.allSatisfy { $0.values("authorization").isEmpty && $0.values("via").isEmpty })

@@ -169,7 +169,7 @@ import Testing
                     // If a URL could be to blame, the gateway asks the first server itself before
                     // it sets it aside.
                     var up = await metrics(gateway, "holdfast_origin_server_up")
-                    while up["origin=\(url) server=\(url)"]?.contains("0") != true {
+                    while up["origin=\(url) server=\(url)"]?.contains("0") != true, !Task.isCancelled {
                         await Task.yield()
                         up = await metrics(gateway, "holdfast_origin_server_up")
                     }

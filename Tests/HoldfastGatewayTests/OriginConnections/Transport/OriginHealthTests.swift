@@ -24,7 +24,7 @@ import Testing
 
     /// Waits until a server is set aside, or is not.
     private func wait(_ site: OriginSite, until isAside: Bool) async {
-        while site.report[0].isAside != isAside { await Task.yield() }
+        while site.report[0].isAside != isAside, !Task.isCancelled { await Task.yield() }
     }
 
     /// Runs a gateway with its checks; they end with the body.

@@ -271,18 +271,16 @@ struct OriginTests {
         try await RawOrigin.with([stale, unshared, last]) { origin in
             try await RunningGateway.with(origin: origin.url) { gateway in
                 _ = try await gateway.get("/")
-                let leader = Task { [port = gateway.port] in
-                    try await RawClient.with(port: port) { client in
-                        try await client.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
-                        await origin.requests(reach: 2)
-                        while gateway.engine.memberCount < 2 { await Task.yield() }
-                        await client.reset()
-                    }
+                async let leader: Void = RawClient.with(port: gateway.port) { client in
+                    try await client.send("GET / HTTP/1.1\r\nHost: g\r\n\r\n")
+                    await origin.requests(reach: 2)
+                    while gateway.engine.memberCount < 2, !Task.isCancelled { await Task.yield() }
+                    await client.reset()
                 }
                 await origin.requests(reach: 2)
                 async let follower = gateway.get("/")
-                try await leader.value
-                while gateway.engine.memberCount > 1 { await Task.yield() }
+                try await leader
+                while gateway.engine.memberCount > 1, !Task.isCancelled { await Task.yield() }
                 gate.open()
                 #expect(try await follower.text == "b")
                 await origin.connectionCloses()
