@@ -146,6 +146,9 @@ final class InFlightBody: Sendable {
     /// Whether the body is still being stored. The in-flight fetch checks this before it commits.
     var isStoring: Bool { state.withLock { $0.isStoring } }
 
+    /// Whether the body has ended. If it is complete and may be stored, it is stored.
+    var hasEnded: Bool { state.withLock { $0.end != nil } }
+
     /// Records that the whole body was received. Storing it will end soon, so it continues with or
     /// without a reader.
     func receivedAll() {

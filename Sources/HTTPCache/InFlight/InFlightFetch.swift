@@ -183,6 +183,15 @@ final class InFlightFetch: Sendable {
         }
     }
 
+    /// Whether the body has ended, so that the fetch will not store anything anymore. The fetch
+    /// itself ends soon after its readers see the end.
+    var hasEndedBody: Bool {
+        state.withLock { state in
+            guard case .shared(_, _, let body, _)? = state.publication else { return false }
+            return body.hasEnded
+        }
+    }
+
     /// Whether one of the fetch's callers has a check.
     var hasChecks: Bool { state.withLock { !$0.checks.isEmpty } }
 

@@ -26,11 +26,15 @@ final class InFlightFetches: Sendable {
         case leading
         /// A new fetch that no other caller may join.
         case alone
-        /// A new fetch without a waiting caller, which others may join, if none is in progress.
+        /// A new fetch without a waiting caller, which others may join, if none is in progress. A
+        /// fetch whose body has ended does not count, because a caller that has read the body may
+        /// already find the stored response stale.
         case background
-        /// A new fetch of a part without a waiting caller, if none is in progress. No other caller
-        /// may join it, because others may need more than the part.
+        /// Like ``background``, for a part. No other caller may join it, because others may
+        /// need more than the part.
         case backgroundPart
+
+        fileprivate var isBackground: Bool { self == .background || self == .backgroundPart }
     }
 
     /// The decision whether a response may be stored.
@@ -159,7 +163,9 @@ final class InFlightFetches: Sendable {
     ) -> Admission {
         state.withLock { state in
             if state.isClosed { return .closed }
-            if role != .alone, let inFlight = state.keys[key]?.joinable(with: credentials) {
+            if role != .alone, let inFlight = state.keys[key]?.joinable(with: credentials),
+                !(role.isBackground && inFlight.hasEndedBody)
+            {
                 guard role == .sharing else { return .lookAgain }
                 // A fetch may have begun after an invalidation that this caller has not noticed
                 // yet. Such a fetch is as good as the caller's own.
@@ -298,20 +304,19 @@ extension InFlightFetches.State {
         _ check: ContentCheck?,
         _ role: InFlightFetches.Role
     ) -> InFlightFetch {
-        let isBackground = role == .background || role == .backgroundPart
         let inFlight = InFlightFetch(
             fencingNumber: fencingNumber,
             number: nextNumber,
             rules: rules,
             credentials: credentials,
             check: check,
-            isBackground: isBackground,
+            isBackground: role.isBackground,
             mayBeJoined: role != .backgroundPart
         )
         nextNumber += 1
         let detached = keys[key, default: InFlightFetches.Keyed()].add(inFlight, mayBeJoined: role != .alone)
         if let detached { unregistered[detached.number] = detached }
-        if !isBackground { _ = inFlight.join() }
+        if !role.isBackground { _ = inFlight.join() }
         return inFlight
     }
 }

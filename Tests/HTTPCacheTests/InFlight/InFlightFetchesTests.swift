@@ -192,6 +192,22 @@ import Testing
         #expect(fixture.admitInBackground() == nil)
     }
 
+    /// A caller that has read the whole body may find the stored response stale before the fetch
+    /// has ended. Mutant: `renewal-is-lost-next-to-an-ended-body`.
+    @Test(arguments: [false, true]) func backgroundFillIsMadeBesideOneWhoseBodyHasEnded(isPart: Bool) throws {
+        let inFlight = try fixture.lead()
+        let body = InFlightBody(length: nil, writer: nil) {}
+        inFlight.publish(.shared(InFlightFetchesFixture.head, HTTPResponse(status: .ok), body))
+        #expect(fixture.admitInBackground(isPart: isPart) == nil)
+        body.finish()
+        #expect(fixture.leadAtOnce() == nil && registry.count == 1)
+        let renewal = try #require(fixture.admitInBackground(isPart: isPart))
+        registry.end(inFlight, key)
+        #expect(registry.count == 1 && fixture.admitInBackground(isPart: isPart) == nil)
+        registry.end(renewal, key)
+        #expect(registry.count == 0)
+    }
+
     @Test func closedRegistryAdmitsNoCaller() async throws {
         await registry.close()
         #expect(registry.isClosed)

@@ -90,10 +90,14 @@ struct InFlightFetchesFixture {
     }
 
     /// Makes an in-flight fetch for which no caller waits.
-    func admitInBackground(fencingNumber: Int64 = 0, rules: RequestRules? = nil, check: ContentCheck? = nil)
-        -> InFlightFetch?
-    {
-        admit(as: .background, fencingNumber: fencingNumber, rules: rules, check: check).inFlight
+    func admitInBackground(
+        isPart: Bool = false,
+        fencingNumber: Int64 = 0,
+        rules: RequestRules? = nil,
+        check: ContentCheck? = nil
+    ) -> InFlightFetch? {
+        let role: InFlightFetches.Role = isPart ? .backgroundPart : .background
+        return admit(as: role, fencingNumber: fencingNumber, rules: rules, check: check).inFlight
     }
 
     /// Claims the right to store a response that is selected by a language.
