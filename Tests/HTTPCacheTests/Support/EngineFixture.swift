@@ -95,13 +95,14 @@ struct EngineFixture {
                 guard let body = try await memory.openBody(of: response) else { continue }
                 if String(buffer: try await body.collect(upTo: 1 << 30)) == text { return await untilIdle() }
             }
+            try Task.checkCancellation()
             await Task.yield()
         }
     }
 
-    /// Waits until no fetch is under way.
+    /// Waits until no fetch is under way, or the test's time is up.
     func untilIdle() async {
-        while engine.inFlightFetchCount > 0 { await Task.yield() }
+        while engine.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
     }
 
     /// The code of the error with which a request ends.

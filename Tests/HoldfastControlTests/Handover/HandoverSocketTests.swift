@@ -18,7 +18,8 @@ import Testing
 
         struct State {
             var calls: [Call] = []
-            var waiting: [(count: Int, CheckedContinuation<Void, Never>)] = []
+            var waiting: [Int: (count: Int, continuation: CheckedContinuation<Void, Never>)] = [:]
+            var nextWaiter = 0
         }
 
         let drainTime = Duration.seconds(10)
@@ -58,22 +59,31 @@ import Testing
         private func record(_ call: Call) {
             let ready = state.withLock { state in
                 state.calls.append(call)
-                let ready = state.waiting.filter { $0.count <= state.calls.count }
-                state.waiting.removeAll { $0.count <= state.calls.count }
+                let ready = state.waiting.filter { $0.value.count <= state.calls.count }
+                for id in ready.keys { state.waiting[id] = nil }
                 return ready
             }
-            for waiter in ready { waiter.1.resume() }
+            for waiter in ready.values { waiter.continuation.resume() }
         }
 
-        /// Waits until there were so many calls.
+        /// Waits until there were so many calls, or the test's time is up: a handover that fails
+        /// makes none.
         func calls(reach count: Int) async {
-            await withCheckedContinuation { continuation in
-                let isReached = state.withLock { state in
-                    guard state.calls.count < count else { return true }
-                    state.waiting.append((count, continuation))
-                    return false
+            let id = state.withLock { state in
+                defer { state.nextWaiter += 1 }
+                return state.nextWaiter
+            }
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    let isDone = state.withLock { state in
+                        guard !Task.isCancelled, state.calls.count < count else { return true }
+                        state.waiting[id] = (count, continuation)
+                        return false
+                    }
+                    if isDone { continuation.resume() }
                 }
-                if isReached { continuation.resume() }
+            } onCancel: {
+                state.withLock { $0.waiting.removeValue(forKey: id) }?.continuation.resume()
             }
         }
     }

@@ -34,6 +34,13 @@ import Testing
         }
     }
 
+    /// Otherwise, a test's time limit could not end it.
+    @Test func waitingForRequestsEndsWithItsTask() async {
+        let waiter = Task { [transport] in await transport.waitForRequests(1) }
+        waiter.cancel()
+        await waiter.value
+    }
+
     @Test func singleRepliesComeBeforeRepeatedOnes() async throws {
         transport.script(url, repeating: .ok("a"), .failure(.connect))
         transport.script(url, .ok("1"), .notModified([.eTag: "\"1\""]))
