@@ -320,15 +320,29 @@ private final class PushedOrigin: Transport {
         /// Waits until its reader ends it.
         func ended() async { try? await end.wait() }
 
+        private func markEnded() {
+            hasEnded.store(true, ordering: .releasing)
+            end.open()
+        }
+
+        /// Ends an exchange when its reader releases it. The reader may notice between two pieces
+        /// that it must end, and then it takes no more.
+        private final class Reading: Sendable {
+            private let exchange: Exchange
+            init(_ exchange: Exchange) { self.exchange = exchange }
+            deinit { exchange.markEnded() }
+        }
+
         fileprivate var body: BodyStream {
             BodyStream {
                 var iterator = self.pieces.stream.makeAsyncIterator()
+                let reading = Reading(self)
                 return {
+                    defer { withExtendedLifetime(reading) {} }
                     self.taken.add(1, ordering: .releasing)
                     let piece = await iterator.next(isolation: #isolation)
                     if Task.isCancelled {
-                        self.hasEnded.store(true, ordering: .releasing)
-                        self.end.open()
+                        self.markEnded()
                         throw CancellationError()
                     }
                     return piece.map { ByteBuffer(string: $0) }
