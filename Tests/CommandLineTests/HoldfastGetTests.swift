@@ -215,7 +215,7 @@ import Testing
                 error: null
             )
             let ending = try await process.end {
-                while origin.requestCount < 2 { await Task.yield() }
+                while origin.requestCount < 2, !Task.isCancelled { await Task.yield() }
                 kill(process.identifier, SIGKILL)
             }
             #expect(ending.wasKilled)

@@ -64,7 +64,7 @@ import Testing
                 let head = HTTPRequest(method: .get, scheme: "https", authority: "a.example", path: path)
                 let response = try await engine.respond(to: CacheRequest(head: head))
                 #expect(try await response.body.collect(upTo: 1 << 24).readableBytes == large.utf8.count)
-                while engine.inFlightFetchCount > 0 { await Task.yield() }
+                while engine.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
                 let found = try await store.responses.lookup(StoreKey(method: .get, target: target))
                 return (response.outcome.isStored, !found.isEmpty)
             }
@@ -89,7 +89,7 @@ import Testing
             if let text { transport.script(url, .ok(text, fields: [.cacheControl: "max-age=60"])) }
             let response = try await engine.respond(to: CacheRequest(head: try HTTPRequest(url: url)))
             let body = try await response.body.collect(upTo: 1 << 24)
-            while engine.inFlightFetchCount > 0 { await Task.yield() }
+            while engine.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
             return String(buffer: body)
         }
 

@@ -111,7 +111,7 @@ import Testing
         let direct = try #require(try fixture.begin(Outcomes()))
         let request = try fixture.request()
         let follower = Task { [engine = fixture.engine] in try await engine.respond(to: request).text() }
-        while fixture.engine.memberCount < 2 { await Task.yield() }
+        while fixture.engine.memberCount < 2, !Task.isCancelled { await Task.yield() }
         direct.abandon()
         #expect(!fixture.origin.isCancelled(0))
         fixture.origin.respond(0, "one", [.cacheControl: "max-age=60"])
@@ -126,7 +126,7 @@ import Testing
         _ = try fixture.begin(outcome)
         let request = try fixture.request()
         let follower = Task { [engine = fixture.engine] in try await engine.respond(to: request).text() }
-        while fixture.engine.memberCount < 2 { await Task.yield() }
+        while fixture.engine.memberCount < 2, !Task.isCancelled { await Task.yield() }
         fixture.origin.respond(0, "one", [.cacheControl: "no-store"])
         #expect(outcome.response?.body.whole == ByteBuffer(string: "one"))
         await fixture.origin.untilCount(2)
@@ -248,7 +248,7 @@ import Testing
         let direct = try #require(try fixture.begin(Outcomes(), fixture.request(), mayRelay: true))
         let request = try fixture.request()
         let follower = Task { [engine = fixture.engine] in try await engine.respond(to: request).text() }
-        while fixture.engine.memberCount < 2 { await Task.yield() }
+        while fixture.engine.memberCount < 2, !Task.isCancelled { await Task.yield() }
         // Its caller has left, so no caller gets the response.
         direct.abandon()
         fixture.origin.relay(0, status: 200)
@@ -412,7 +412,7 @@ private struct AttemptFixture {
     }
 
     func untilIdle() async {
-        while engine.inFlightFetchCount > 0 { await Task.yield() }
+        while engine.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
     }
 }
 
@@ -515,7 +515,7 @@ private final class CallbackOrigin: Transport {
     func forget() { state.withLock { $0.calls = [] } }
 
     func untilCount(_ count: Int) async {
-        while self.count < count { await Task.yield() }
+        while self.count < count, !Task.isCancelled { await Task.yield() }
     }
 }
 

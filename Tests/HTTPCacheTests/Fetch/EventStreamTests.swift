@@ -217,7 +217,7 @@ import Testing
         fixture.transport.script(url, reply(beforeEnd: gate), reply())
         let first = try await fixture.engine.respond(to: request(fixture))
         let key = try #require(fixture.engine.prepare(request(fixture))?.key)
-        while !fixture.engine.isUnshared(key) { await Task.yield() }
+        while !fixture.engine.isUnshared(key), !Task.isCancelled { await Task.yield() }
         let second = try await fixture.engine.respond(to: request(fixture))
         #expect(!second.outcome.isCollapsed && fixture.transport.requests.count == 2)
         gate.open()

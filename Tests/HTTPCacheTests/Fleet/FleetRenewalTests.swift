@@ -19,7 +19,7 @@ import Testing
         node.transport.script(EngineFixture.url, .ok("old", fields: Self.renewed))
         _ = try await node.get()
         // While its fetch has not ended, nothing is renewed.
-        while node.engine.inFlightFetchCount > 0 { await Task.yield() }
+        while node.engine.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
         node.clock.advance(by: .seconds(90))
         others.state.withLock { $0.queries = [] }
         return node

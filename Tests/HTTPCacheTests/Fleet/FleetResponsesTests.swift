@@ -142,7 +142,7 @@ import Testing
 
         var offers: [FleetOffer] { others.state.withLock { $0.offers } }
         /// Waits until responses that clients have got are stored.
-        func settle() async { while engine.inFlightFetchCount > 0 { await Task.yield() } }
+        func settle() async { while engine.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() } }
 
         var queries: Int { others.state.withLock { $0.queries.count } }
         var released: [Bool] { others.state.withLock { $0.released } }
@@ -172,7 +172,7 @@ import Testing
         try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<100 { group.addTask { try await node.get().text } }
             // An exchange that comes when the peer lookup is over looks up once more.
-            while node.others.state.withLock({ $0.askers }) < 100 { await Task.yield() }
+            while node.others.state.withLock({ $0.askers }) < 100, !Task.isCancelled { await Task.yield() }
             gate.open()
             for try await text in group { #expect(text == "theirs") }
         }
@@ -188,7 +188,7 @@ import Testing
         node.transport.script(EngineFixture.url, .fresh("mine", beforeHead: origin))
         try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<100 { group.addTask { try await node.get().text } }
-            while node.queries == 0 { await Task.yield() }
+            while node.queries == 0, !Task.isCancelled { await Task.yield() }
             gate.open()
             await node.transport.waitForRequests(1)
             origin.open()
@@ -232,7 +232,7 @@ import Testing
         try node.elsewhere("theirs")
         node.transport.script(EngineFixture.url, .fresh("mine"))
         async let found = node.get()
-        while node.queries == 0 { await Task.yield() }
+        while node.queries == 0, !Task.isCancelled { await Task.yield() }
         _ = try await node.store.invalidate(.all, .mark(.unspecified), at: node.clock.now())
         gate.open()
         let response = try await found

@@ -93,7 +93,7 @@ private struct Done: CustomStringConvertible {
         } catch {
             result = (error as? ExchangeError).map { .failure($0) }
         }
-        while engine.inFlightFetchCount > 0 { await Task.yield() }
+        while engine.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
         requests = transport.requests
     }
 

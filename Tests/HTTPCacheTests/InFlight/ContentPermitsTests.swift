@@ -7,7 +7,7 @@ import Testing
     private func permits(_ count: Int) -> ContentPermits { ContentPermits(bytes: count * ContentPermits.permitLength) }
 
     private func until(_ condition: () -> Bool) async {
-        while !condition() { await Task.yield() }
+        while !condition(), !Task.isCancelled { await Task.yield() }
     }
 
     /// Enters in a task that ends when it has a permit; the permit is given back at once.

@@ -34,7 +34,7 @@ struct PacedBodyTests {
     }
 
     private func until(_ condition: () -> Bool) async {
-        while !condition() { await Task.yield() }
+        while !condition(), !Task.isCancelled { await Task.yield() }
     }
 
     private let permits = ContentPermits(bytes: 1 << 20)

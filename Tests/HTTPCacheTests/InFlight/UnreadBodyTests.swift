@@ -54,7 +54,7 @@ import Testing
             CacheRequest(head: try HTTPRequest(url: url))
         }
 
-        func untilIdle() async { while engine.inFlightFetchCount > 0 { await Task.yield() } }
+        func untilIdle() async { while engine.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() } }
 
         /// The content that is stored.
         func stored() async throws -> String? {
@@ -243,7 +243,7 @@ import Testing
         wanted.finish()
         var responses = try await readers(1, fixture)
         async let second = fixture.engine.respond(to: try fixture.request("https://a.example/wanted"))
-        while fixture.engine.inFlightFetchCount < 2 { await Task.yield() }
+        while fixture.engine.inFlightFetchCount < 2, !Task.isCancelled { await Task.yield() }
         #expect(!held.isEnded)
         responses = []
         await held.ended()
@@ -271,7 +271,7 @@ import Testing
         _ = try await readers(1, fixture)
         let first = try await fixture.engine.respond(to: try fixture.request("https://b.example/busy"))
         async let second = fixture.engine.respond(to: try fixture.request("https://b.example/wanted"))
-        while fixture.engine.inFlightFetchCount < 3 { await Task.yield() }
+        while fixture.engine.inFlightFetchCount < 3, !Task.isCancelled { await Task.yield() }
         for exchange in [busy, wanted] {
             exchange.send("ok")
             exchange.finish()
@@ -314,7 +314,9 @@ private final class PushedOrigin: Transport {
 
         /// Waits until the sent bytes were taken and more are requested.
         func isTaken() async {
-            while taken.load(ordering: .acquiring) <= sent.load(ordering: .acquiring) { await Task.yield() }
+            while taken.load(ordering: .acquiring) <= sent.load(ordering: .acquiring), !Task.isCancelled {
+                await Task.yield()
+            }
         }
 
         /// Waits until its reader ends it.

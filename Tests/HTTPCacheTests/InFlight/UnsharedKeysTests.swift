@@ -37,7 +37,7 @@ import Testing
         fixture.transport.script(Self.url, .fresh("shared", beforeHead: gate))
         try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<count { group.addTask { try await fixture.get().text } }
-            while fixture.engine.memberCount < count { await Task.yield() }
+            while fixture.engine.memberCount < count, !Task.isCancelled { await Task.yield() }
             gate.open()
             for try await text in group { #expect(text == "shared") }
         }

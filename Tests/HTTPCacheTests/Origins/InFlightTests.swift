@@ -67,7 +67,7 @@ import Testing
         async let first = fixture.get("https://a.example/1")
         await fixture.transport.waitForRequests(1)
         let second = Task { try await fixture.get("https://a.example/2") }
-        while fixture.engine.inFlightFetchCount < 2 { await Task.yield() }
+        while fixture.engine.inFlightFetchCount < 2, !Task.isCancelled { await Task.yield() }
         second.cancel()
         await #expect(throws: CancellationError.self) { try await second.value }
         gate.open()

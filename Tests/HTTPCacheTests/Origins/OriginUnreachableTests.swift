@@ -283,7 +283,7 @@ import Testing
         // The prober left long before the store is ready.
         for _ in 0..<1000 { await Task.yield() }
         store.gate.open()
-        while engine.inFlightFetchCount > 0 { await Task.yield() }
+        while engine.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
         #expect(store.base.all.count == 1)
     }
 }

@@ -170,7 +170,7 @@ import Testing
         async let status = upload.send()
         for piece in 1...4 {
             upload.client.yield(ByteBuffer(string: "piece"))
-            while transport.taken.withLock({ $0 }) < piece { await Task.yield() }
+            while transport.taken.withLock({ $0 }) < piece, !Task.isCancelled { await Task.yield() }
             upload.sleeper.advance(by: .seconds(4))
         }
         upload.client.finish()

@@ -113,7 +113,9 @@ import Testing
         origins.current.withLock { $0 = Origin(scheme: "http", host: "10.0.0.8", port: 80) }
         await fixture.sleeper.sleepers(atLeast: 1)
         fixture.sleeper.advance(by: .seconds(1))
-        while !fixture.engine.origins.conditions.isEmpty, fixture.transport.requests.count < 2 { await Task.yield() }
+        while !fixture.engine.origins.conditions.isEmpty, fixture.transport.requests.count < 2, !Task.isCancelled {
+            await Task.yield()
+        }
         #expect(fixture.engine.origins.conditions.isEmpty)
         #expect(fixture.transport.requests.count == 1)
     }

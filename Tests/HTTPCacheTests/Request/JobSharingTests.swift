@@ -83,7 +83,7 @@ import Testing
                 return try await group.reduce(into: [String]()) { $0.append($1) }
             }
         }
-        while fixture.transport.requests.isEmpty { await Task.yield() }
+        while fixture.transport.requests.isEmpty, !Task.isCancelled { await Task.yield() }
         gate.open()
         let texts = try await responses.value.sorted()
         #expect(texts == Array(repeating: "de", count: 15) + Array(repeating: "en", count: 15))

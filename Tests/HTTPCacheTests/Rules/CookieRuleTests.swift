@@ -210,7 +210,7 @@ import Testing
                 group.addTask { try await fixture.get().response.head.headerFields.contains(.setCookie) }
             }
             await fixture.transport.waitForRequests(1)
-            while fixture.engine.memberCount < 30 { await Task.yield() }
+            while fixture.engine.memberCount < 30, !Task.isCancelled { await Task.yield() }
             gate.open()
             return try await group.reduce(into: []) { $0.append($1) }
         }

@@ -175,7 +175,7 @@ import Testing
         let first = Task { try await ask(fixture, leader) }
         await fixture.transport.waitForRequests(2)
         let others = joined.map { check in Task { try await ask(fixture, check) } }
-        while fixture.engine.memberCount < 1 + joined.count { await Task.yield() }
+        while fixture.engine.memberCount < 1 + joined.count, !Task.isCancelled { await Task.yield() }
         gate.open()
         for task in [first] + others { #expect(try await task.value == content) }
         return fixture
@@ -201,7 +201,9 @@ import Testing
         fixture.transport.script(url, .fresh("good"), .fresh("good, newer", beforeHead: gate))
         _ = try await ask(fixture, nil)
         let tasks = (0..<30).map { _ in Task { try await ask(fixture, one) } }
-        while fixture.transport.requests.count < 2 || fixture.engine.memberCount < 30 { await Task.yield() }
+        while fixture.transport.requests.count < 2 || fixture.engine.memberCount < 30, !Task.isCancelled {
+            await Task.yield()
+        }
         gate.open()
         for task in tasks { #expect(try await task.value == "good, newer") }
         #expect(looks.all == [11])

@@ -59,7 +59,7 @@ import Testing
             await fixture.transport.waitForRequests(2 + number)
         }
         try await fixture.untilStored("new")
-        while engine.inFlightFetchCount > 0 { await Task.yield() }
+        while engine.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
         func count(_ result: String) throws -> Int64 {
             let dimensions = [("origin", "https://a.example"), ("result", result)]
             return try factory.expectCounter("holdfast_origin_probes_total", dimensions).totalValue
@@ -84,7 +84,7 @@ import Testing
         fixture.transport.script(EngineFixture.url, .fresh("new"))
         fixture.store.fail([operation])
         _ = try await engine.respond(to: fixture.request()).body.collect(upTo: 1 << 20)
-        while engine.inFlightFetchCount > 0 { await Task.yield() }
+        while engine.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
         for (kind, isMeant) in [("read", operation == .lookup), ("write", operation == .beginWrite)] {
             let counter = try factory.expectCounter("holdfast_store_failures_total", [("operation", kind)])
             #expect((counter.totalValue > 0) == isMeant, "\(kind)")

@@ -20,7 +20,7 @@ import Testing
                 continuation.yield(seconds)
             }
         }
-        while clock.sleeperCount < 3 { await Task.yield() }
+        while clock.sleeperCount < 3, !Task.isCancelled { await Task.yield() }
         var iterator = woken.makeAsyncIterator()
         for seconds in 1...3 {
             await base.sleepers(atLeast: 1)
@@ -49,7 +49,7 @@ import Testing
                     }
                 }
             }
-            while clock.sleeperCount < 1000 { await Task.yield() }
+            while clock.sleeperCount < 1000, !Task.isCancelled { await Task.yield() }
             // All of them share one sleep.
             #expect(base.sleeperCount <= 1)
             group.cancelAll()
@@ -71,9 +71,9 @@ import Testing
 
     @Test func laterSleepDoesNotDelayEarlierOne() async throws {
         let late = Task { try await clock.sleep(for: .seconds(60)) }
-        while clock.sleeperCount < 1 { await Task.yield() }
+        while clock.sleeperCount < 1, !Task.isCancelled { await Task.yield() }
         let early = Task { try await clock.sleep(for: .milliseconds(500)) }
-        while clock.sleeperCount < 2 { await Task.yield() }
+        while clock.sleeperCount < 2, !Task.isCancelled { await Task.yield() }
         // The alarm for the first, and the earlier one for the second.
         await base.sleepers(atLeast: 2)
         base.advance(by: .milliseconds(500))

@@ -29,7 +29,7 @@ import Testing
         sleeper.advance(by: .seconds(1))
         #expect(try await slow.value.outcome.detail == .slow)
         gate.open()
-        while engine.inFlightFetchCount > 0 { await Task.yield() }
+        while engine.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
         #expect(received.withLock { $0 } == 1)
     }
 
@@ -46,7 +46,9 @@ import Testing
         await sleeper.sleepers(atLeast: 1)
         transport.next.withLock { $0 = .success(.init(status: .ok, headerFields: [.cacheControl: "max-age=60"])) }
         sleeper.advance(by: .seconds(1))
-        while transport.count.withLock({ $0 }) < 2 || engine.inFlightFetchCount > 0 { await Task.yield() }
+        while transport.count.withLock({ $0 }) < 2 || engine.inFlightFetchCount > 0, !Task.isCancelled {
+            await Task.yield()
+        }
         #expect(received.withLock { $0 } == 1)
     }
 

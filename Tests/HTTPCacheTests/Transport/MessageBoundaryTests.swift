@@ -63,7 +63,7 @@ import Testing
 
         /// Waits for the work of an engine's own task.
         func until(_ condition: ([StoredResponse]) -> Bool) async {
-            while !condition(store.all) { await Task.yield() }
+            while !condition(store.all), !Task.isCancelled { await Task.yield() }
         }
     }
 

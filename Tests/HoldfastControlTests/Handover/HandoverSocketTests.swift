@@ -111,7 +111,7 @@ import Testing
         )
         let group = ServiceGroup(services: [server], logger: logger)
         let running = Task { try await group.run() }
-        while location.reach != .live { await Task.yield() }
+        while location.reach != .live, !Task.isCancelled { await Task.yield() }
         let outcome: Result<Void, any Error>
         do {
             outcome = .success(try await body(location, gateway, group))
@@ -315,7 +315,7 @@ import Testing
     @Test func deadSocketMeansThatNoGatewayRuns() async throws {
         try await with { location, _, group in
             await group.triggerGracefulShutdown()
-            while location.reach == .live { await Task.yield() }
+            while location.reach == .live, !Task.isCancelled { await Task.yield() }
             let count = try await take(location)
             #expect(count == nil)
         }

@@ -43,7 +43,7 @@ import Testing
         let watch = LoopWatch(loops, limit: .seconds(2)) { now.withLock { $0 } }
         async let stuck = watch.stuckLoops()
         // The others have answered. Then its time is over.
-        while watch.waitingLoops != [1] { await Task.yield() }
+        while watch.waitingLoops != [1], !Task.isCancelled { await Task.yield() }
         now.withLock { $0 = $0 + .seconds(2) }
         #expect(await stuck == [1])
         let report = HealthReport.liveness(stuckLoops: [1])

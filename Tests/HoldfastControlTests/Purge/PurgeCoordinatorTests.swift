@@ -163,7 +163,7 @@ import Testing
             let (coordinator, purge) = (coordinator, purge("\(number)", dryRun: true))
             return Task { try await coordinator.purge(purge, by: "c") }
         }
-        while coordinator.waiting.counts < 3 { await Task.yield() }
+        while coordinator.waiting.counts < 3, !Task.isCancelled { await Task.yield() }
         #expect(try await coordinator.purge(purge("t"), by: "c").sequence == 1)
         store.open()
         for task in tasks { _ = try await task.value }
@@ -185,7 +185,7 @@ import Testing
         store.close()
         let (coordinator, first, key) = (coordinator, purge("t"), try key("k"))
         let task = Task { try await coordinator.purge(first, key: key, by: "c") }
-        while store.running == 0 { await Task.yield() }
+        while store.running == 0, !Task.isCancelled { await Task.yield() }
         let second = await problem { try await coordinator.purge(purge("t"), key: key, by: "c") }
         #expect(second == "409 idempotency-key-in-use")
         store.open()
@@ -260,7 +260,7 @@ import Testing
         let (coordinator, dryRun, real) = (coordinator, purge("a", dryRun: true), purge("b"))
         let counting = Task { try await coordinator.purge(dryRun, by: "c") }
         let purging = Task { try await coordinator.purge(real, by: "c") }
-        while store.running < 2 { await Task.yield() }
+        while store.running < 2, !Task.isCancelled { await Task.yield() }
         counting.cancel()
         purging.cancel()
         await #expect(throws: CancellationError.self) { try await counting.value }
@@ -276,7 +276,7 @@ import Testing
             let purge = purge("\(number)")
             return Task { try await coordinator.purge(purge, by: "c") }
         }
-        while coordinator.waiting.purges < 2 { await Task.yield() }
+        while coordinator.waiting.purges < 2, !Task.isCancelled { await Task.yield() }
         await coordinator.end(within: .zero)
         var details: [String] = []
         for task in tasks {
@@ -297,12 +297,12 @@ import Testing
         store.closeCondition()
         let (coordinator, purge) = (coordinator, purge("a"))
         let task = Task { try await coordinator.purge(purge, by: "c") }
-        while store.asking == 0 { await Task.yield() }
+        while store.asking == 0, !Task.isCancelled { await Task.yield() }
         await coordinator.end(within: .zero)
         let problem = await #expect(throws: ControlProblem.self) { try await task.value }
         #expect(problem?.code == "ending")
         store.open()
-        while store.asking > 0 { await Task.yield() }
+        while store.asking > 0, !Task.isCancelled { await Task.yield() }
         let counts = await coordinator.tally.family.series.filter { $0.value != .integer(0) }
         #expect(counts.map(\.value) == [.integer(1)])
         #expect(await coordinator.purges(after: 0, atMost: 10).failed.map(\.problem) == ["ending"])
@@ -332,7 +332,7 @@ import Testing
         store.close()
         let (coordinator, store, purge) = (coordinator, store, purge("a"))
         let task = Task { try await coordinator.purge(purge, by: "c") }
-        while store.running == 0 { await Task.yield() }
+        while store.running == 0, !Task.isCancelled { await Task.yield() }
         // The clock of this end never moves.
         let end = Task { await coordinator.end(within: .seconds(1), NeverClock()) }
         store.open()
@@ -408,7 +408,7 @@ private final class ScriptedStore: StoreOperations {
         // Suspended as by a disk, so that operations that may run together do.
         await Task.yield()
         // An invalidation cannot be cancelled.
-        while state.withLock({ $0.isClosed }) { await enter { await Task.yield() } }
+        while state.withLock({ $0.isClosed }) { await enter { await Task.yield() } }  // is not canceled
         await enter { await Task.yield() }
         return try state.withLock { state in
             if state.failure != nil { throw Failure() }
@@ -422,7 +422,7 @@ private final class ScriptedStore: StoreOperations {
 
     func storeCondition() async -> StoreCondition {
         state.withLock { $0.asking += 1 }
-        while state.withLock({ $0.isConditionClosed }) { await Task.yield() }
+        while state.withLock({ $0.isConditionClosed }) { await Task.yield() }  // is not canceled
         return state.withLock { state in
             state.asking -= 1
             return state.failure ?? .usable

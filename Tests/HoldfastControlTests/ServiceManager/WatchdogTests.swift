@@ -74,7 +74,7 @@ import Testing
         let loops = LoopWatch([MultiThreadedEventLoopGroup.singleton.next(), group.next()]) { now.withLock { $0 } }
         let log = CapturedLog()
         let task = Task { await watchdog.run(manager, loops, clock: clock, logger: log.logger(.error)) }
-        while loops.waitingLoops != [1] { await Task.yield() }
+        while loops.waitingLoops != [1], !Task.isCancelled { await Task.yield() }
         now.withLock { $0 = $0 + .seconds(2) }
         for _ in 0..<30 {
             await clock.sleepers(atLeast: 1)

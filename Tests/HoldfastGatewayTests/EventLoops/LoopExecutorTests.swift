@@ -30,7 +30,7 @@ struct LoopExecutorTests {
             if answersHits { try await eventLoop.submit { executor.noteHit() }.get() }
             let tasks = (0..<2).map { _ in
                 Task(executorPreference: executor) {
-                    while !isConnected.isSet { await Task.yield() }
+                    while !isConnected.isSet, !Task.isCancelled { await Task.yield() }
                 }
             }
             let listener = try await ServerBootstrap(group: eventLoop)

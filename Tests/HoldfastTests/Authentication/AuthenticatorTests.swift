@@ -135,7 +135,7 @@ private let unreachable = TransportError(code: .connect, message: "refused")
         await sleeper.sleepers(atLeast: 1)
         #expect(try await authenticator.token() == first)
         gate.open()
-        while try await authenticator.token() == first { await Task.yield() }
+        while try await authenticator.token() == first, !Task.isCancelled { await Task.yield() }
         #expect(try await authenticator.token().value == "t2" && source.asked == ["t1"])
     }
 
@@ -324,7 +324,7 @@ private let unreachable = TransportError(code: .connect, message: "refused")
         // The login brings a token that has expired already. The source is asked again, and its
         // first response is ignored.
         authenticator.signIn(AccessToken("t2", expiresAt: clock.now()), as: "anna")
-        while source.asked.count < 2 { await Task.yield() }
+        while source.asked.count < 2, !Task.isCancelled { await Task.yield() }
         gate.open()
         #expect(try await waiting.value.value == "t3")
         let signedOut = try self.authenticator(ScriptedTokens(gate: Gate()))

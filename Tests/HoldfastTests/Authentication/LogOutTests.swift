@@ -145,7 +145,7 @@ import Testing
         try await ScriptedClient.run(.init(plugins: [authenticator])) { fixture in
             fixture.script("/1", .ok("bob's", fields: Self.fresh))
             let call = Task { try await fixture.client.fetch(Mail(path: "/1", principal: nil)).value }
-            while source.asked.isEmpty { await Task.yield() }
+            while source.asked.isEmpty, !Task.isCancelled { await Task.yield() }
             authenticator.signIn(AccessToken("bob's token"), as: "bob")
             let value = try await call.value
             #expect(value == "bob's")
@@ -191,7 +191,7 @@ import Testing
             }
             #expect(done == 91)
             // Nothing is fetched any more.
-            while fixture.client.inFlightFetchCount > 0 { await Task.yield() }
+            while fixture.client.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
             let owners = try await owners(fixture.store)
             #expect(owners == [String](repeating: "bob", count: paths) + [String](repeating: "eve", count: paths))
         }

@@ -181,7 +181,7 @@ import Testing
             try await client.remove(endpoint)
             gate.open()
             #expect(try await fetching.value.value == "late")
-            while client.inFlightFetchCount > 0 { await Task.yield() }
+            while client.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
             #expect(try await client.stored(endpoint) == nil)
         }
     }

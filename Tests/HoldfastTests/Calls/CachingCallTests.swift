@@ -161,7 +161,7 @@ import Testing
             let (gate, events) = (OriginGate(), Events())
             fixture.origin.force(.hold(gate))
             var screen: Screen? = Screen(fixture.client.onCache(fixture.feed) { _ in events.append("stored") }, events)
-            while fixture.origin.requestCount == 0 { await Task.yield() }
+            while fixture.origin.requestCount == 0, !Task.isCancelled { await Task.yield() }
             _ = screen
             screen = nil
             await fixture.origin.waitUntilCancelled()

@@ -123,7 +123,7 @@ import Testing
             case .network, .body: await fixture.transport.waitForRequests(1)
             case .permit: for _ in 0..<1_000 { await Task.yield() }
             case .turn, .retry: await fixture.sleeper.sleepers(atLeast: 1)
-            case .plugin: while plugin.arrivals.all.isEmpty { await Task.yield() }
+            case .plugin: while plugin.arrivals.all.isEmpty, !Task.isCancelled { await Task.yield() }
             }
             try await client.close()
             let (ends, isCancelled) = await call.value
@@ -141,7 +141,7 @@ import Testing
             Self.script(wait, on: fixture.transport)
             let call = Task { await Self.end(of: .fetch, on: client, file: "") }
             if wait == .plugin {
-                while plugin.arrivals.all.isEmpty { await Task.yield() }
+                while plugin.arrivals.all.isEmpty, !Task.isCancelled { await Task.yield() }
             } else {
                 await fixture.transport.waitForRequests(1)
             }

@@ -76,7 +76,7 @@ import Testing
             let endpoint = PathEndpoint(baseURL: origin.baseURL, path: "/bytes/10")
             let call = fixture.client.call(endpoint, as: Data.self).with { $0.timeout = .seconds(5) }
             let task = Task { try await call.fetch() }
-            while origin.requestCount == 0 { await Task.yield() }
+            while origin.requestCount == 0, !Task.isCancelled { await Task.yield() }
             await fixture.sleeper.sleepers(atLeast: 2)
             fixture.sleeper.advance(by: .seconds(5))
             await expect(.timeout) { _ = try await task.value }

@@ -66,7 +66,7 @@ import Testing
                 try await client.call(like).with { $0.onProgress = { _ in received.value = true } }.fetch()
             }
             // The head has come, and a part of the content.
-            while received.value != true { await Task.yield() }
+            while received.value != true, !Task.isCancelled { await Task.yield() }
             liking.cancel()
             let ending = await liking.result
             #expect(throws: (any Error).self) { try ending.get() }

@@ -88,7 +88,7 @@ import Testing
         await fixture.sleeper.sleepers(atLeast: 1)
         gate.open()
         #expect(try await held == "held")
-        while fixture.client.inFlightFetchCount > 0 { await Task.yield() }
+        while fixture.client.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
         fixture.sleeper.advance(by: .milliseconds(400))
         #expect(try await value == "there")
         try await fixture.close()

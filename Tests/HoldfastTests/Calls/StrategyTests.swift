@@ -130,7 +130,7 @@ import Testing
             fixture.origin.force(.hold(gate))
             try await withThrowingTaskGroup(of: Feed.self) { group in
                 for _ in 0..<50 { group.addTask { try await fixture.client.fetch(fixture.feed).value } }
-                while fixture.origin.requestCount == 0 { await Task.yield() }
+                while fixture.origin.requestCount == 0, !Task.isCancelled { await Task.yield() }
                 gate.open()
                 let values = try await group.reduce(into: []) { $0.append($1) }
                 #expect(values.count == 50 && values.allSatisfy { $0 == values[0] })

@@ -64,7 +64,7 @@ import Testing
                             : try await fixture.client.call(Number()).map { $0.map { $0 } }.fetch(.networkFirst).value
                     }
                 }
-                while fixture.client.engine.memberCount < 30 { await Task.yield() }
+                while fixture.client.engine.memberCount < 30, !Task.isCancelled { await Task.yield() }
                 gate.open()
                 return try await group.reduce(into: []) { $0.append($1) }
             }
@@ -135,9 +135,9 @@ import Testing
                 onError: { events.append("\($0.code)") }
             )
             await fixture.transport.waitForRequests(2)
-            while fixture.client.inFlightFetchCount > 0 { await Task.yield() }
+            while fixture.client.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
             _ = try await fixture.client.fetch(Number(), .networkOnly)
-            while events.all.count < 2 { await Task.yield() }
+            while events.all.count < 2, !Task.isCancelled { await Task.yield() }
             #expect(events.all == ["[1]", "[2]"])
             subscription.cancel()
             await subscription.finished()
@@ -234,7 +234,7 @@ import Testing
             try await withThrowingTaskGroup(of: [Int].self) { group in
                 for _ in 0..<30 { group.addTask { try await fixture.client.fetch(Number(), .networkFirst).value } }
                 // A caller that comes later would find no response to join.
-                while fixture.client.engine.memberCount < 30 { await Task.yield() }
+                while fixture.client.engine.memberCount < 30, !Task.isCancelled { await Task.yield() }
                 gate.open()
                 for try await value in group { #expect(value == [2]) }
             }
@@ -255,7 +255,7 @@ import Testing
             let joined = (0..<30).map { _ in
                 Task { try await fixture.client.fetch(Number(), .networkFirst) }
             }
-            while fixture.client.engine.memberCount < 31 { await Task.yield() }
+            while fixture.client.engine.memberCount < 31, !Task.isCancelled { await Task.yield() }
             gate.open()
             #expect(try await bytes.value == Data("{}".utf8))
             for task in joined {
@@ -450,12 +450,12 @@ import Testing
             fixture.script("/n", .ok("{}", fields: [.cacheControl: "max-age=600"], beforeHead: gate))
             let call = Task { try await fixture.client.fetch(Number(), .networkFirst(timeout: .seconds(1))) }
             await fixture.transport.waitForRequests(2)
-            while fixture.sleeper.sleeperCount < 2 { await Task.yield() }
+            while fixture.sleeper.sleeperCount < 2, !Task.isCancelled { await Task.yield() }
             fixture.sleeper.advance(by: .seconds(1))
             let early = try await call.value
             #expect(early.value == [1] && early.outcome.detail == .slow)
             gate.open()
-            while fixture.client.inFlightFetchCount > 0 { await Task.yield() }
+            while fixture.client.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
             #expect(try await fixture.client.stored(Number())?.value == [1])
         }
     }
@@ -469,7 +469,7 @@ import Testing
             fixture.clock.advance(by: .seconds(40))
             #expect(try await fixture.client.fetch(Number()).value == [1])
             await fixture.transport.waitForRequests(2)
-            while fixture.client.inFlightFetchCount > 0 { await Task.yield() }
+            while fixture.client.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
             #expect(try await fixture.client.stored(Number())?.value == [1])
         }
     }

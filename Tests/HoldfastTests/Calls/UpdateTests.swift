@@ -362,7 +362,7 @@ import Testing
             try await fixture.client.update(GetMovie()) { $0.likes = 2 }
             gate.open()
             #expect(try await fetching.value.value.likes == 5)
-            while fixture.client.inFlightFetchCount > 0 { await Task.yield() }
+            while fixture.client.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
             #expect(try await fixture.client.stored(GetMovie())?.value.likes == 2)
             // A response that is requested afterwards is stored.
             _ = try await fixture.client.fetch(GetMovie())

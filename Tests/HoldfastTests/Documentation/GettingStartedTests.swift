@@ -99,7 +99,7 @@ extension ServerEnvironment {
             let screen = FeedScreen()
             await screen.open(client)
             await test.transport.waitForRequests(3)
-            while await screen.feed == nil { await Task.yield() }
+            while await screen.feed == nil, !Task.isCancelled { await Task.yield() }
             try await CachingClient.$current.withValue(client) {
                 let emission = try await GetFeed(userID: "harbour").cache.fetch()
                 show(emission.value, isOld: emission.isStale)

@@ -86,7 +86,7 @@ import Testing
             test.transport.script(GettingStartedTests.url, repeating: .ok(GettingStartedTests.content, fields: noStore))
             _ = try await client.fetch(GetFeed(userID: "harbour"))
             screen.open(client)
-            while screen.shown.all.count < 2 { await Task.yield() }
+            while screen.shown.all.count < 2, !Task.isCancelled { await Task.yield() }
         }
         #expect(screen.shown.all == ["1", "1"])
     }

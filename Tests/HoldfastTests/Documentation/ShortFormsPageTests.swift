@@ -147,7 +147,7 @@ import Testing
             let router = Router<GetFeed>(test.client)
             let results = Mutex(0)
             router.request(GetFeed(userID: "harbour")) { _ in results.withLock { $0 += 1 } }
-            while results.withLock({ $0 }) < 1 { await Task.yield() }
+            while results.withLock({ $0 }) < 1, !Task.isCancelled { await Task.yield() }
             router.request(GetFeed(userID: "harbour")) { result in
                 if (try? result.get())?.source == .network { Issue.record("A cancelled request called back.") }
             }

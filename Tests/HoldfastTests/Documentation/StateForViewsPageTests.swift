@@ -47,12 +47,12 @@ import Testing
             let paper = Paper()
             var screen: FeedScreen? = FeedScreen(test.client)
             screen?.draw { paper.drawn.append($0) }
-            while paper.drawn.last?.last != "1" { await Task.yield() }
+            while paper.drawn.last?.last != "1", !Task.isCancelled { await Task.yield() }
             let first = paper.drawn.first
             #expect(first == ["Loading"])
             let released = Released(screen: screen)
             screen = nil
-            while released.screen != nil { await Task.yield() }
+            while released.screen != nil, !Task.isCancelled { await Task.yield() }
         }
     }
 
@@ -78,7 +78,7 @@ import Testing
             _ = try await client.fetch(GetFeed(userID: "harbour"))
             client.mode = mode
             let feed = client.query(GetFeed(userID: "harbour"))
-            while feed.value == nil || feed.isLoading { await Task.yield() }
+            while feed.value == nil || feed.isLoading, !Task.isCancelled { await Task.yield() }
             try await client.remove(GetFeed(userID: "harbour"))
             #expect(try await client.stored(GetFeed(userID: "harbour")) == nil)
             await feed.refresh()

@@ -106,9 +106,9 @@ import Testing
                     show(draft?.value)
                 }
             }
-            while shown.all.isEmpty { await Task.yield() }
+            while shown.all.isEmpty, !Task.isCancelled { await Task.yield() }
             try await store.removeObject(forKey: "draft/7")
-            while shown.all.count < 2 { await Task.yield() }
+            while shown.all.count < 2, !Task.isCancelled { await Task.yield() }
             try await store.close()
             try await watching.value
             #expect(shown.all == ["Dear", "none"])

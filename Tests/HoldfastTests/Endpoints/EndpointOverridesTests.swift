@@ -162,7 +162,7 @@ import Testing
             // not decode them.
             await test.transport.waitForRequests(2)
             for _ in 3...5 {
-                while test.client.inFlightFetchCount > 0 { await Task.yield() }
+                while test.client.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
                 var request = try test.client.request(for: Number())
                 request.preference = .networkOnly
                 _ = try await test.client.respond(to: request).body.collect(upTo: 100)

@@ -23,14 +23,18 @@ import Testing
                 let query = client.query(Self.x, every: .seconds(5))
                 screens.append(Screen(query: query))
                 for _ in 0..<number % 7 { await Task.yield() }
-                if number % 5 == 0 { while query.isLoading { await Task.yield() } }
+                if number % 5 == 0 { while query.isLoading, !Task.isCancelled { await Task.yield() } }
                 if number % 50 == 0 { try await client.invalidate(Self.x) }
             }
-            while screens.contains(where: { $0.query != nil }) { await Task.yield() }
-            while client.followed.count > 0 || client.engine.store.changes.isWatched { await Task.yield() }
-            while client.engine.origins.changes.isWatched || client.modeChanges.isWatched { await Task.yield() }
-            while fixture.sleeper.deadlines.contains(.init(.seconds(5))) { await Task.yield() }
-            while client.inFlightFetchCount > 0 { await Task.yield() }
+            while screens.contains(where: { $0.query != nil }), !Task.isCancelled { await Task.yield() }
+            while client.followed.count > 0 || client.engine.store.changes.isWatched, !Task.isCancelled {
+                await Task.yield()
+            }
+            while client.engine.origins.changes.isWatched || client.modeChanges.isWatched, !Task.isCancelled {
+                await Task.yield()
+            }
+            while fixture.sleeper.deadlines.contains(.init(.seconds(5))), !Task.isCancelled { await Task.yield() }
+            while client.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
             #expect(screens.count == 1_000)
         }
     }
@@ -42,7 +46,7 @@ import Testing
             await fixture.transport.waitForRequests(1)
             #expect(query?.isLoading == true)
             query = nil
-            while fixture.client.inFlightFetchCount > 0 { await Task.yield() }
+            while fixture.client.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
         }
     }
 
@@ -69,7 +73,7 @@ import Testing
                 return origin.reply
             }
             let query = client.query(x)
-            while query.isLoading { await Task.yield() }
+            while query.isLoading, !Task.isCancelled { await Task.yield() }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for task in 0..<30 as Range<UInt64> {
                     group.addTask {

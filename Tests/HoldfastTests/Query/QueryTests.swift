@@ -11,7 +11,7 @@ import Testing
 
     /// Waits until a query shows a value, and is done.
     private func wait(for value: String, _ query: Query<String>) async {
-        while query.value != value || query.isRefreshing { await Task.yield() }
+        while query.value != value || query.isRefreshing, !Task.isCancelled { await Task.yield() }
     }
 
     // MARK: Values
@@ -27,9 +27,9 @@ import Testing
             fixture.script("/x", slow)
             let query = fixture.client.query(Self.x)
             #expect(query.isLoading && query.value == nil && query.age == nil)
-            while query.value == nil { await Task.yield() }
+            while query.value == nil, !Task.isCancelled { await Task.yield() }
             #expect(query.value == "1" && query.source == .store && query.isStale && query.age == .seconds(90))
-            while !query.isRefreshing { await Task.yield() }
+            while !query.isRefreshing, !Task.isCancelled { await Task.yield() }
             #expect(!query.isLoading && query.error == nil && !query.isOffline)
             gate.open()
             await wait(for: "2", query)
@@ -82,7 +82,7 @@ import Testing
         try await ScriptedClient.run { fixture in
             fixture.script("/x", .fresh("20"))
             let query = Query(fixture.client.call(Self.x, as: Int.self).map { $0 + 1 })
-            while query.isLoading { await Task.yield() }
+            while query.isLoading, !Task.isCancelled { await Task.yield() }
             #expect(query.value == 21)
         }
     }
@@ -100,13 +100,13 @@ import Testing
             }
             let first = held("1")
             let queries = (0..<30).map { _ in fixture.client.query(Self.x) }
-            while fixture.client.engine.memberCount < 30 { await Task.yield() }
+            while fixture.client.engine.memberCount < 30, !Task.isCancelled { await Task.yield() }
             first.open()
             for query in queries { await wait(for: "1", query) }
             #expect(fixture.transport.requests.count == 1)
             let second = held("2")
             try await fixture.store.invalidateResponses(for: try TargetURI(Self.target))
-            while fixture.client.engine.memberCount < 30 { await Task.yield() }
+            while fixture.client.engine.memberCount < 30, !Task.isCancelled { await Task.yield() }
             second.open()
             for query in queries { await wait(for: "2", query) }
             #expect(fixture.transport.requests.count == 2)
@@ -142,7 +142,7 @@ import Testing
             } else {
                 try await fixture.client.update(Self.x) { $0 = "2" }
             }
-            while query.value != "2" || !query.isRefreshing { await Task.yield() }
+            while query.value != "2" || !query.isRefreshing, !Task.isCancelled { await Task.yield() }
             #expect(query.isStale && query.source == .store)
             gate.open()
             await wait(for: "3", query)
@@ -153,7 +153,7 @@ import Testing
     @Test func valueThatIsSetWithoutAStoredOneIsShownOffline() async throws {
         try await ScriptedClient.run(.init(mode: .offline)) { fixture in
             let query = fixture.client.query(Self.x)
-            while query.error == nil { await Task.yield() }
+            while query.error == nil, !Task.isCancelled { await Task.yield() }
             #expect(query.error?.code == .offlineMiss && query.isOffline && !query.isLoading)
             try await fixture.client.set(Self.x, "1")
             await wait(for: "1", query)
@@ -195,7 +195,7 @@ import Testing
                 fixture.clock.advance(by: .seconds(90))
             }
             try await fixture.store.invalidateResponses(for: try TargetURI(Self.target))
-            while !query.isStale || query.isRefreshing { await Task.yield() }
+            while !query.isStale || query.isRefreshing, !Task.isCancelled { await Task.yield() }
             #expect(query.value == "1" && query.error?.code == .originUnreachable && query.isOffline)
         }
     }
@@ -207,7 +207,7 @@ import Testing
             fixture.clock.advance(by: .seconds(90))
             fixture.transport.isReachable = false
             let query = fixture.client.query(Self.x)
-            while !query.isOffline { await Task.yield() }
+            while !query.isOffline, !Task.isCancelled { await Task.yield() }
             await wait(for: "1", query)
             #expect(query.isStale && query.error == nil)
         }
@@ -264,7 +264,7 @@ import Testing
             fixture.script("/x", .ok("1", beforeHead: Gate()))
             await fixture.transport.waitForRequests(1)
             try await fixture.client.close()
-            while query.isLoading { await Task.yield() }
+            while query.isLoading, !Task.isCancelled { await Task.yield() }
             await query.refresh()
             #expect(query.value == nil && !query.isLoading && query.error?.code == .closed)
         }
@@ -276,7 +276,7 @@ import Testing
             let query = fixture.client.query(Self.x)
             await wait(for: "1", query)
             try await fixture.client.close()
-            while query.error == nil { await Task.yield() }
+            while query.error == nil, !Task.isCancelled { await Task.yield() }
             #expect(query.value == "1" && query.error?.code == .closed && !query.isRefreshing)
         }
     }
@@ -285,7 +285,7 @@ import Testing
         try await ScriptedClient.run { fixture in
             try await fixture.client.close()
             let query = fixture.client.query(Self.x)
-            while query.isLoading { await Task.yield() }
+            while query.isLoading, !Task.isCancelled { await Task.yield() }
             #expect(query.value == nil && query.error?.code == .closed)
         }
     }
@@ -308,7 +308,7 @@ import Testing
     @Test func invalidRequestIsAnErrorThatARefreshRepeats() async throws {
         try await ScriptedClient.run { fixture in
             let query = fixture.client.query(PathEndpoint(baseURL: "gopher://a.example", path: "/x"))
-            while query.isLoading { await Task.yield() }
+            while query.isLoading, !Task.isCancelled { await Task.yield() }
             #expect(query.error?.code == .invalidURL && !query.isOffline)
             await query.refresh()
             #expect(query.error?.code == .invalidURL && !query.isLoading)

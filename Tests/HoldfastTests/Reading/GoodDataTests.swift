@@ -103,7 +103,7 @@ import Testing
             case .storedFirst: _ = try? await client.fetch(endpoint, .storedFirst)
             case .staleWhileRevalidate:
                 _ = try? await client.fetch(endpoint, .staleWhileRevalidate)
-                while client.inFlightFetchCount > 0 { await Task.yield() }
+                while client.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
             case .networkFirst: _ = try? await client.fetch(endpoint, .networkFirst)
             case .networkFirstInTime:
                 _ = try? await client.fetch(endpoint, .networkFirst(timeout: .seconds(3600)))
@@ -183,7 +183,7 @@ import Testing
                     _ = try? await client.fetch(endpoint, strategy)
                     _ = try? await client.fetch(endpoint, as: Data.self, strategy)
                     _ = await client.startWith(endpoint).collected()
-                    while client.inFlightFetchCount > 0 { await Task.yield() }
+                    while client.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
                     client.mode = .offline
                     let offline = try? await client.fetch(endpoint)
                     #expect(offline?.value == good, "\(bad.testDescription), announced: \(isAnnounced)")

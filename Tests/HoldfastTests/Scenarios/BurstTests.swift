@@ -16,7 +16,7 @@ import Testing
             for number in 0..<count {
                 group.addTask { try await fixture.client.fetch(fixture.get("/counter?number=\(number)")).source }
             }
-            while fixture.origin.requestCount < count { await Task.yield() }
+            while fixture.origin.requestCount < count, !Task.isCancelled { await Task.yield() }
             gate.open()
             for try await source in group { #expect(source == .network) }
         }
@@ -106,7 +106,7 @@ import Testing
                         return sources
                     }
                 }
-                while fixture.client.engine.memberCount < 2000 { await Task.yield() }
+                while fixture.client.engine.memberCount < 2000, !Task.isCancelled { await Task.yield() }
                 gate.open()
                 for try await sources in group { #expect(sources == (isStored ? [.store, .network] : [.network])) }
             }
@@ -129,7 +129,7 @@ import Testing
                         return count
                     }
                 }
-                while fixture.client.engine.memberCount < 600 { await Task.yield() }
+                while fixture.client.engine.memberCount < 600, !Task.isCancelled { await Task.yield() }
                 gate.open()
                 for try await count in group { #expect(count == 1) }
             }

@@ -147,7 +147,7 @@ import Testing
         try await ScriptedClient.run(.init(plugins: [authenticator])) { fixture async throws in
             fixture.script("/x", .status(.unauthorized), .ok("value"))
             let call = Task { await Self.ending { _ = try await fixture.client.fetch(fixture.get("/x")) } }
-            while source.asked.isEmpty { await Task.yield() }
+            while source.asked.isEmpty, !Task.isCancelled { await Task.yield() }
             try await fixture.client.close()
             #expect(await call.value == "closed")
             gate.open()
@@ -209,7 +209,7 @@ import Testing
             let calls = (1...5).map { page in fixture.client.call(fixture.get("/items?page=\(page)")) }
             let pages = Task { try await calls.fetchEach(concurrently: 5) }
             await fixture.transport.waitForRequests(5)
-            while fixture.client.inFlightFetchCount > 3 { await Task.yield() }
+            while fixture.client.inFlightFetchCount > 3, !Task.isCancelled { await Task.yield() }
             try await fixture.client.close()
             let results = try await pages.value.map { result in
                 switch result {

@@ -120,7 +120,7 @@ import Testing
             let gate = OriginGate()
             fixture.origin.force(.hold(gate))
             let task = Task { try await fixture.client.fetch(fixture.feed) }
-            while fixture.origin.requestCount == 0 { await Task.yield() }
+            while fixture.origin.requestCount == 0, !Task.isCancelled { await Task.yield() }
             task.cancel()
             await expect(.cancelled) { _ = try await task.value }
             gate.open()

@@ -142,7 +142,7 @@ import Testing
             #expect(events.all == ["GET"])
             fixture.origin.force(.hold(gate))
             router.request(.newest(page: 2)) { _ in events.append("called") }
-            while fixture.origin.requestCount < 2 { await Task.yield() }
+            while fixture.origin.requestCount < 2, !Task.isCancelled { await Task.yield() }
             router.cancel()
             await fixture.origin.waitUntilCancelled()
             await router.finished()

@@ -78,24 +78,26 @@ import Testing
             fixture.script("/items?page=2", .fresh("2"))
             var screen: ListScreen? = ListScreen(fixture.client, census)
             screen?.open()
-            while screen?.items != ["1"] { await Task.yield() }
+            while screen?.items != ["1"], !Task.isCancelled { await Task.yield() }
             screen?.loadMore()
-            while screen?.items != ["1", "2"] { await Task.yield() }
+            while screen?.items != ["1", "2"], !Task.isCancelled { await Task.yield() }
             screen?.observeDraft()
-            while screen?.drafts != ["none"] { await Task.yield() }
+            while screen?.drafts != ["none"], !Task.isCancelled { await Task.yield() }
             try await fixture.store.setObject("Dear Bob", forKey: "draft")
             let first = AnyRequest<String>(baseURL: ScriptedClient.url, path: "/items?page=1")
             _ = try await fixture.client.fetch(first, .networkOnly)
-            while screen?.items != ["1 changed", "2"] || screen?.drafts != ["none", "Dear Bob"] { await Task.yield() }
+            while screen?.items != ["1 changed", "2"] || screen?.drafts != ["none", "Dear Bob"], !Task.isCancelled {
+                await Task.yield()
+            }
             screen = nil
-            while census.count > 0 { await Task.yield() }
+            while census.count > 0, !Task.isCancelled { await Task.yield() }
             // The next launch shows both pages without a network.
             fixture.client.mode = .offline
             let next = ListScreen(fixture.client, census)
             next.open()
-            while next.items != ["1 changed"] { await Task.yield() }
+            while next.items != ["1 changed"], !Task.isCancelled { await Task.yield() }
             next.loadMore()
-            while next.items != ["1 changed", "2"] { await Task.yield() }
+            while next.items != ["1 changed", "2"], !Task.isCancelled { await Task.yield() }
         }
     }
 
@@ -120,19 +122,21 @@ import Testing
                     screen.loadMore()
                     screen.observeDraft()
                 }
-                if moment == .afterTheResponse { while screens.last?.items.count != 2 { await Task.yield() } }
-                while screens.contains(where: { $0.drafts.isEmpty }) { await Task.yield() }
+                if moment == .afterTheResponse {
+                    while screens.last?.items.count != 2, !Task.isCancelled { await Task.yield() }
+                }
+                while screens.contains(where: { $0.drafts.isEmpty }), !Task.isCancelled { await Task.yield() }
                 #expect(census.count == 100)
                 screens = []
-                while census.count > 0 { await Task.yield() }
+                while census.count > 0, !Task.isCancelled { await Task.yield() }
             }
             gate.open()
-            while fixture.client.inFlightFetchCount > 0 { await Task.yield() }
+            while fixture.client.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
             // The store still serves a new screen.
             let screen = ListScreen(fixture.client, census)
             screen.observeDraft()
             try await fixture.store.setObject("Dear Bob", forKey: "draft")
-            while screen.drafts.last != "Dear Bob" { await Task.yield() }
+            while screen.drafts.last != "Dear Bob", !Task.isCancelled { await Task.yield() }
         }
     }
 
@@ -165,7 +169,7 @@ import Testing
             network.open()
             closing.open()
             await subscription.finished()
-            while events.all.last != "closed" { await Task.yield() }
+            while events.all.last != "closed", !Task.isCancelled { await Task.yield() }
             #expect(events.all == ["1", "closed"])
         }
     }

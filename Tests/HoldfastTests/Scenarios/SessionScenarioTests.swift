@@ -87,7 +87,7 @@ import Testing
             let calls = (0..<30).map { _ in
                 Task { await failure { _ = try await fixture.client.fetch(GetProfile()) } }
             }
-            while source.asked.isEmpty { await Task.yield() }
+            while source.asked.isEmpty, !Task.isCancelled { await Task.yield() }
             try await authenticator.signOutAndRemoveResponses()
             for call in calls { #expect(await call.value?.code == .loginRequired) }
             gate.open()

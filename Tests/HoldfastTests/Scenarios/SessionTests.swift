@@ -168,7 +168,7 @@ import Testing
                 onError: { events.append("\($0.code)") },
                 onCompleted: { events.append("completed") }
             )
-            while fixture.origin.requestCount == 0 { await Task.yield() }
+            while fixture.origin.requestCount == 0, !Task.isCancelled { await Task.yield() }
             #expect(fixture.origin.openConnections == 1)
             subscription.cancel()
             await fixture.origin.waitUntilCancelled()

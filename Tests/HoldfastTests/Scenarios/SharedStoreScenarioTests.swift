@@ -92,12 +92,12 @@ import Testing
                 }
                 drafts.append("completed")
             }
-            while values.all.isEmpty || drafts.all.isEmpty { await Task.yield() }
+            while values.all.isEmpty || drafts.all.isEmpty, !Task.isCancelled { await Task.yield() }
             _ = try await fixture.client.fetch(fixture.get("/x"), .networkOnly)
             try await fixture.store.setObject("Dear Bob", forKey: "ada/draft")
-            while values.all.count < 2 || drafts.all.count < 2 { await Task.yield() }
+            while values.all.count < 2 || drafts.all.count < 2, !Task.isCancelled { await Task.yield() }
             try await fixture.store.removeObjects(withPrefix: "ada/")
-            while drafts.all.count < 3 { await Task.yield() }
+            while drafts.all.count < 3, !Task.isCancelled { await Task.yield() }
             try await reader.close()
             try await store.close()
             await stream.finished()

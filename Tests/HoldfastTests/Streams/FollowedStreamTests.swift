@@ -44,7 +44,7 @@ import Testing
                 onError: { events.append("\($0.code)") },
                 onCompleted: { events.append("completed") }
             )
-            while events.all.isEmpty { await Task.yield() }
+            while events.all.isEmpty, !Task.isCancelled { await Task.yield() }
             try await client.close()
             await subscription.finished()
             #expect(events.all.count == 2 && events.all.last == "completed", "\(events.all)")

@@ -119,12 +119,12 @@ import Testing
             let lookups = Lookups()
             let events = Events()
             let subscription = subscribe(fixture, events, lookups) { $0.staleValues = .skipped }
-            while events.all.isEmpty { await Task.yield() }
+            while events.all.isEmpty, !Task.isCancelled { await Task.yield() }
             let before = lookups.count
             try await invalidate(fixture)
-            while lookups.count == before { await Task.yield() }
+            while lookups.count == before, !Task.isCancelled { await Task.yield() }
             _ = try await fixture.client.fetch(Self.x)
-            while events.all.count < 2 { await Task.yield() }
+            while events.all.count < 2, !Task.isCancelled { await Task.yield() }
             #expect(events.all == ["1", "2"])
             subscription.cancel()
         }
@@ -173,7 +173,7 @@ import Testing
             try await invalidate(fixture)
             #expect(try await iterator.next()?.isStale == true)
             await fixture.transport.waitForRequests(2)
-            while fixture.client.inFlightFetchCount > 0 { await Task.yield() }
+            while fixture.client.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
             _ = try await fixture.client.fetch(Self.x, .networkOnly)
             switch failure {
             case .throwing: await expect(.status) { _ = try await iterator.next() }
@@ -235,13 +235,13 @@ import Testing
             await fixture.transport.waitForRequests(2)
             try await invalidate(fixture)
             gate.open()
-            while events.all.count < 2 { await Task.yield() }
+            while events.all.count < 2, !Task.isCancelled { await Task.yield() }
             #expect(try await fixture.client.stored(Self.x)?.value == "1")
             let before = lookups.count
             try await fixture.store.invalidateResponses(tagged: "other")
-            while lookups.count == before { await Task.yield() }
+            while lookups.count == before, !Task.isCancelled { await Task.yield() }
             _ = try await fixture.client.fetch(Self.x, .networkOnly)
-            while events.all.count < 3 { await Task.yield() }
+            while events.all.count < 3, !Task.isCancelled { await Task.yield() }
             #expect(events.all == ["1", "2", "3"])
             subscription.cancel()
         }

@@ -114,15 +114,15 @@ import Testing
             }
             switch ending {
             case .never, .underWay: await fixture.transport.waitForRequests(paths)
-            case .value, .failure, .followed: while census.all.events < 1_000 { await Task.yield() }
+            case .value, .failure, .followed: while census.all.events < 1_000, !Task.isCancelled { await Task.yield() }
             }
             #expect(census.all.screens == 1_000)
             screens = []
             // No callback runs now, so nothing holds a screen for a moment longer.
             if ending == .never { try #require(census.all.screens == 0) }
             gate.open()
-            while census.all.screens > 0 || census.all.callbacks > 0 { await Task.yield() }
-            while fixture.client.inFlightFetchCount > 0 { await Task.yield() }
+            while census.all.screens > 0 || census.all.callbacks > 0, !Task.isCancelled { await Task.yield() }
+            while fixture.client.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
         }
     }
 
@@ -162,10 +162,10 @@ import Testing
             owner.note("end")
         }
         next.yield("1")
-        while seen.all.isEmpty { await Task.yield() }
+        while seen.all.isEmpty, !Task.isCancelled { await Task.yield() }
         let isGone = { [weak owner] in owner == nil }
         owner = nil
-        while !isGone() { await Task.yield() }
+        while !isGone(), !Task.isCancelled { await Task.yield() }
         // The stream does not end, but the subscription does.
         next.yield("2")
         await subscription.finished()

@@ -110,7 +110,7 @@ import Testing
             fixture.origin.force(.hold(gate))
             for try await emission in fixture.client.startWith(fixture.feed) {
                 #expect(emission.source == .store)
-                while fixture.origin.requestCount < 2 { await Task.yield() }
+                while fixture.origin.requestCount < 2, !Task.isCancelled { await Task.yield() }
                 break
             }
             await fixture.origin.waitUntilCancelled()
@@ -175,7 +175,7 @@ import Testing
                 onError: { _ in events.append("error") },
                 onCompleted: { events.append("completed") }
             )
-            while fixture.origin.requestCount == 0 { await Task.yield() }
+            while fixture.origin.requestCount == 0, !Task.isCancelled { await Task.yield() }
             subscription.cancel()
             await fixture.origin.waitUntilCancelled()
             await subscription.finished()
@@ -189,7 +189,7 @@ import Testing
             let gate = OriginGate()
             fixture.origin.force(.hold(gate))
             var subscription: StreamSubscription? = fixture.client.startWith(fixture.feed).subscribe(onNext: { _ in })
-            while fixture.origin.requestCount == 0 { await Task.yield() }
+            while fixture.origin.requestCount == 0, !Task.isCancelled { await Task.yield() }
             #expect(subscription != nil)
             subscription = nil
             await fixture.origin.waitUntilCancelled()

@@ -117,7 +117,7 @@ import Testing
                     continuation.resume()
                 }
             }
-            while fixture.origin.requestCount < 2 { await Task.yield() }
+            while fixture.origin.requestCount < 2, !Task.isCancelled { await Task.yield() }
             subscription.cancel()
             await fixture.origin.waitUntilCancelled()
             left.signal()

@@ -64,7 +64,7 @@ import Testing
                 ended.append("left")
             }
             // The engine has no request under way any more: the gate was never opened.
-            while fixture.client.inFlightFetchCount > 0 { await Task.yield() }
+            while fixture.client.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
             #expect(ended.all == ["left"])
         }
     }
@@ -97,7 +97,7 @@ import Testing
             await fixture.transport.waitForRequests(1)
             _ = screen
             screen = nil
-            while fixture.client.inFlightFetchCount > 0 { await Task.yield() }
+            while fixture.client.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
             #expect(events.all.isEmpty)
         }
     }
@@ -155,7 +155,7 @@ import Testing
                 onError: { seen.append("\($0.code)") },
                 onCompleted: { seen.append("completed") }
             )
-            while seen.all.isEmpty { await Task.yield() }
+            while seen.all.isEmpty, !Task.isCancelled { await Task.yield() }
             subscription.cancel()
             await subscription.finished()
             #expect(seen.all == ["1"])
@@ -173,7 +173,7 @@ import Testing
             var iterator = call.request().makeAsyncIterator()
             let stored = try await iterator.next()
             await fixture.transport.waitForRequests(2)
-            while fixture.client.inFlightFetchCount > 0 { await Task.yield() }
+            while fixture.client.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
             async let later = fixture.client.fetch(fixture.get("/x"), .networkOnly)
             let live = try await iterator.next()
             _ = try await later

@@ -14,7 +14,7 @@ import Testing
                 onNext: { events.append($0.value) },
                 onCompleted: { events.append("end") }
             ).store(in: bag)
-            while events.all.last != "end" { await Task.yield() }
+            while events.all.last != "end", !Task.isCancelled { await Task.yield() }
             #expect(events.all == ["1", "end"])
         }
     }
@@ -33,7 +33,7 @@ import Testing
             await fixture.transport.waitForRequests(30)
             if explicitly { bag?.cancelAll() }
             bag = nil
-            while fixture.client.inFlightFetchCount > 0 { await Task.yield() }
+            while fixture.client.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
         }
     }
 
@@ -98,7 +98,7 @@ import Testing
             },
             onCompleted: { events.append("end") }
         )
-        while events.all.isEmpty { await Task.yield() }
+        while events.all.isEmpty, !Task.isCancelled { await Task.yield() }
         subscription.cancel()
         gate.open()
         await subscription.finished()

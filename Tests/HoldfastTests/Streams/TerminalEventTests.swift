@@ -99,7 +99,7 @@ import Testing
                 #expect(emission.value == value && emission.source == .store && emission.isStale)
             }
             #expect(error?.code == code)
-            while fixture.client.inFlightFetchCount > 0 { await Task.yield() }
+            while fixture.client.inFlightFetchCount > 0, !Task.isCancelled { await Task.yield() }
             #expect(try await fixture.client.stored(fixture.get("/x"))?.value == "1")
         }
     }

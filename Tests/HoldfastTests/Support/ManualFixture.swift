@@ -40,6 +40,6 @@ struct ManualFixture {
 extension ManualDurationClock {
     /// Returns when a task sleeps until this long after the clock's beginning.
     func waitForDeadline(_ offset: Duration) async {
-        while !deadlines.contains(Instant(offset)) { await Task.yield() }
+        while !deadlines.contains(Instant(offset)), !Task.isCancelled { await Task.yield() }
     }
 }

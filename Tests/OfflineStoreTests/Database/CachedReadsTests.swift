@@ -204,7 +204,7 @@ import Testing
                 }
                 await Task.yield()
             }
-            while progress.found.load(ordering: .relaxed) == 0 { await Task.yield() }
+            while progress.found.load(ordering: .relaxed) == 0, !Task.isCancelled { await Task.yield() }
             progress.isWriting.store(false, ordering: .relaxed)
             try await group.waitForAll()
         }

@@ -176,8 +176,8 @@ import Testing
                 let isCancelled = try await watcher.value
                 #expect(isCancelled)
             }
-            while watched.core.objectChanges.isWatched { await Task.yield() }
-            while watched.core.writerWatch?.isLooking == true { await Task.yield() }
+            while watched.core.objectChanges.isWatched, !Task.isCancelled { await Task.yield() }
+            while watched.core.writerWatch?.isLooking == true, !Task.isCancelled { await Task.yield() }
         }
     }
 

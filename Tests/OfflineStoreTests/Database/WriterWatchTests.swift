@@ -81,7 +81,7 @@ import Testing
             try await writer.setObject(round, forKey: "n")
             #expect(await watching.value == StoreChange(.stored, .all))
             watching.cancel()
-            while isPolling(reader) { await Task.yield() }
+            while isPolling(reader), !Task.isCancelled { await Task.yield() }
         }
         try await reader.close()
         for await _ in reader.changes(of: .all) { Issue.record("A closed store changed.") }

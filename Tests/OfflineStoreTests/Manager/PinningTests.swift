@@ -183,7 +183,7 @@ import Testing
         try await fill(store)
         try await store.core.pinTurns.enter()
         let pin = Task { try await store.setPinned(true, [.all]) }
-        while store.core.pinTurns.waiting == 0 { await Task.yield() }
+        while store.core.pinTurns.waiting == 0, !Task.isCancelled { await Task.yield() }
         pin.cancel()
         await #expect(throws: CancellationError.self) { try await pin.value }
         store.core.pinTurns.leave()

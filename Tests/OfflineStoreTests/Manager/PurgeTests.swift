@@ -391,7 +391,7 @@ import Testing
                     try await self.purge(purge, store)
                     progress.isPurged.store(true, ordering: .releasing)
                     try await store.settle()
-                    while progress.lookups.load(ordering: .relaxed) < 200 { await Task.yield() }
+                    while progress.lookups.load(ordering: .relaxed) < 200, !Task.isCancelled { await Task.yield() }
                     progress.isDone.store(true, ordering: .releasing)
                 }
                 try await group.waitForAll()

@@ -223,7 +223,7 @@ private final class HeldExecutor: TaskExecutor {
 }
 
 private func reached(_ condition: () async throws -> Bool) async {
-    while (try? await condition()) != true { await Task.yield() }
+    while (try? await condition()) != true, !Task.isCancelled { await Task.yield() }
 }
 
 /// Runs blocking code on a thread of its own.

@@ -51,10 +51,10 @@ import Testing
         await sleeper.sleepers(atLeast: 1)
         #expect(fixture.engine.mode == .offline)
         await advance(by: 1)
-        while fixture.engine.mode == .offline { await Task.yield() }
+        while fixture.engine.mode == .offline, !Task.isCancelled { await Task.yield() }
         #expect(try await fixture.get().text == "1")
         #expect(modes.state == ModeState(configured: .automatic))
-        while store.kept(OfflineMode.self) != nil { await Task.yield() }
+        while store.kept(OfflineMode.self) != nil, !Task.isCancelled { await Task.yield() }
     }
 
     @Test func wallClockThatIsSetForwardsEndsTheModeWithinHalfAMinute() async throws {
@@ -62,7 +62,7 @@ import Testing
         let modes = makeSwitch(fixture)
         try await modes.begin(offline(for: 7200))
         await advance(by: 7200)
-        while fixture.engine.mode == .offline { await Task.yield() }
+        while fixture.engine.mode == .offline, !Task.isCancelled { await Task.yield() }
         #expect(modes.state.temporary == nil)
     }
 
@@ -74,7 +74,7 @@ import Testing
         await modes.restore()
         try #require(fixture.engine.mode == .offline && modes.state.temporary?.reason == "test")
         await advance(by: 60)
-        while fixture.engine.mode == .offline { await Task.yield() }
+        while fixture.engine.mode == .offline, !Task.isCancelled { await Task.yield() }
     }
 
     @Test func modeThatEndedWhileNoProcessRanIsForgotten() async throws {
@@ -106,14 +106,14 @@ import Testing
         var longer = offline(for: 25)
         longer.value = .preferStored
         try await modes.begin(longer)
-        while sleeper.deadlines != [.init(.seconds(25))] { await Task.yield() }
+        while sleeper.deadlines != [.init(.seconds(25))], !Task.isCancelled { await Task.yield() }
         // The end of the first one is none of the second one.
         clock.advance(by: .seconds(10))
         sleeper.advance(by: .seconds(10))
         #expect(modes.state.value == .preferStored && fixture.engine.mode == .preferStored)
         clock.advance(by: .seconds(15))
         sleeper.advance(by: .seconds(15))
-        while fixture.engine.mode == .preferStored { await Task.yield() }
+        while fixture.engine.mode == .preferStored, !Task.isCancelled { await Task.yield() }
         #expect(fixture.engine.mode == .automatic)
     }
 

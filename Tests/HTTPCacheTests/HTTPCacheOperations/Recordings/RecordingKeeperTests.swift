@@ -114,7 +114,7 @@ import Testing
         await #expect(throws: Addresses.Failure.self) { try await world.keeper.begin(plan) }
         #expect(world.store.value.marks.isEmpty)
         world.addresses.fails.value = false
-        while await !world.keeper.recordings.isEmpty { await Task.yield() }
+        while await !world.keeper.recordings.isEmpty, !Task.isCancelled { await Task.yield() }
         _ = try await world.keeper.begin(plan)
     }
 

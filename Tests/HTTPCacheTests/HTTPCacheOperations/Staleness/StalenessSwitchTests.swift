@@ -69,9 +69,9 @@ import Testing
         await sleeper.sleepers(atLeast: 1)
         clock.advance(by: .seconds(60))
         sleeper.advance(by: .seconds(30))
-        while fixture.engine.staleness != .none { await Task.yield() }
+        while fixture.engine.staleness != .none, !Task.isCancelled { await Task.yield() }
         #expect(await fixture.failure() == .staleForbidden)
-        while store.kept(StalenessExtension.self) != nil { await Task.yield() }
+        while store.kept(StalenessExtension.self) != nil, !Task.isCancelled { await Task.yield() }
     }
 
     @Test func serverErrorIsReplaced() async throws {

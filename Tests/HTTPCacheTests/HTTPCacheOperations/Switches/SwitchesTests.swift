@@ -103,13 +103,13 @@ import Testing
         await sleeper.sleepers(atLeast: 1)
         try await keeper.set(one(Self.server, nil, for: 20))
         #expect(applied.subjects == [Self.origin, Self.server])
-        while sleeper.deadlines != [.init(.seconds(10))] { await Task.yield() }
+        while sleeper.deadlines != [.init(.seconds(10))], !Task.isCancelled { await Task.yield() }
         await advance(by: 10)
-        while applied.subjects != [Self.server] { await Task.yield() }
+        while applied.subjects != [Self.server], !Task.isCancelled { await Task.yield() }
         await advance(by: 10)
-        while !applied.subjects.isEmpty { await Task.yield() }
+        while !applied.subjects.isEmpty, !Task.isCancelled { await Task.yield() }
         #expect(keeper.switches.isEmpty)
-        while store.kept(Switches.self) != nil { await Task.yield() }
+        while store.kept(Switches.self) != nil, !Task.isCancelled { await Task.yield() }
     }
 
     /// Mutant: `switches-end-with-the-process`.

@@ -222,7 +222,7 @@ import Testing
                 try await fixture.client.call(endpoint).with { $0.retry = RetryPlan(limit: 1, delay: .zero) }
                     .download(to: DownloadDestination(path))
             }
-            while origin.requests.isEmpty { await Task.yield() }
+            while origin.requests.isEmpty, !Task.isCancelled { await Task.yield() }
             try Data("mine".utf8).write(to: URL(filePath: path))
             gate.open()
             await expect(.fileFailed) { _ = try await task.value }
@@ -313,7 +313,7 @@ import Testing
             }
             let first = Task { [endpoint] in try await fixture.client.download(endpoint, to: DownloadDestination(path))
             }
-            while origin.requests.isEmpty { await Task.yield() }
+            while origin.requests.isEmpty, !Task.isCancelled { await Task.yield() }
             await expect(.fileFailed) { _ = try await fixture.client.download(endpoint, to: DownloadDestination(path)) }
             gate.open()
             await expect(.truncated) { _ = try await first.value }
@@ -423,7 +423,7 @@ import Testing
                 try await fixture.client.call(endpoint).with { $0.timeout = .seconds(1) }
                     .download(to: DownloadDestination(path))
             }
-            while origin.requests.isEmpty { await Task.yield() }
+            while origin.requests.isEmpty, !Task.isCancelled { await Task.yield() }
             await fixture.sleeper.sleepers(atLeast: 1)
             fixture.sleeper.advance(by: .seconds(1))
             await expect(.timeout) { _ = try await task.value }

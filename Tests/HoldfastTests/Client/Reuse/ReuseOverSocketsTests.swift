@@ -12,7 +12,7 @@ import Testing
             let call = fixture.client.call(fixture.get("/counter")).with { $0.reuseWithin = .seconds(2) }
             let calls = (0..<30).map { _ in Task { try await call.fetch() } }
             await fixture.client.recent.waitForCallers(30)
-            while fixture.origin.requestCount == 0 { await Task.yield() }
+            while fixture.origin.requestCount == 0, !Task.isCancelled { await Task.yield() }
             for call in calls { call.cancel() }
             await fixture.origin.waitUntilCancelled()
             for call in calls { await expect(.cancelled) { _ = try await call.value } }

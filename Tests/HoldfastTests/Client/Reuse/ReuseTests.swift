@@ -325,7 +325,7 @@ import Testing
             await fixture.sleeper.waitForDeadline(.milliseconds(2001))
             fixture.clock.advance(by: .milliseconds(2001))
             fixture.sleeper.advance(by: .milliseconds(2001))
-            while recent.keptCount > 0 { await Task.yield() }
+            while recent.keptCount > 0, !Task.isCancelled { await Task.yield() }
         }
     }
 
@@ -352,6 +352,6 @@ import Testing
 extension RecentExchanges {
     /// Returns when this many callers wait.
     func waitForCallers(_ count: Int) async {
-        while waitingCount < count { await Task.yield() }
+        while waitingCount < count, !Task.isCancelled { await Task.yield() }
     }
 }

@@ -180,7 +180,7 @@ import Testing
                 for number in 0..<30 {
                     group.addTask { _ = try await test.client.fetch(Self.endpoint("late/\(number)")) }
                 }
-                while arrived.load(ordering: .sequentiallyConsistent) < 30 { await Task.yield() }
+                while arrived.load(ordering: .sequentiallyConsistent) < 30, !Task.isCancelled { await Task.yield() }
                 jar.removeAll()
                 gate.open()
                 try await group.waitForAll()
