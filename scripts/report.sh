@@ -125,8 +125,8 @@ end_started() {
     for process in ${report_running[@]+"${report_running[@]}"}; do kill -TERM -- "-$process" 2>/dev/null || true; done
 }
 
-# interrupted STATUS: prints where the output of the interrupted step is, and the tests that were running:
-# whoever interrupts a hanging run may not have the file.
+# interrupted STATUS: prints where the output of the interrupted step is, and the tests that were running.
+# A CI job shows only what is printed.
 interrupted() {
     end_started
     printf '\nInterrupted. The output so far is in %s.\n' "$report_folder/$report_steps.txt"
